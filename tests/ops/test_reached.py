@@ -87,3 +87,26 @@ def test_mixed_operands_truth_values_and_out_reach_none(monkeypatch: pytest.Monk
         reached.clear()
         call()
         assert reached == []
+
+
+@pytest.mark.parametrize("index", [0, slice(1, None), (..., slice(None, 2)), (slice(None), None), (0, slice(None), None), (1, 2)])
+def test_half_precision_is_sliced_at_once(index, monkeypatch):
+    x = torch.arange(12.0).reshape(3, 4)
+    half = x.bfloat16()
+    monkeypatch.setattr("autograd_tape.ops.data.index._get", None)
+    assert half[index].stride() == x[index].stride() and torch.equal(half[index].float(), x[index])
+
+
+def test_parameters_without_a_recording():
+    x, weight = torch.randn(2, 3), torch.nn.Parameter(torch.rand(1))  # which the quick way takes, too
+    expected = torch.nn.functional.prelu(x, weight.detach())
+    with torch.no_grad():
+        found = torch.nn.functional.prelu(x, weight)
+    assert torch.equal(found, expected) and not found.requires_grad
+    assert torch.nn.functional.prelu(x, weight).requires_grad
+
+
+def test_targets_of_too_few_dimensions():
+    for dtype in (torch.float32, torch.bfloat16):
+        with pytest.raises(RuntimeError, match="only batches of spatial targets supported"):
+            torch.nn.functional.nll_loss(torch.zeros(2, 3, 4, 5, dtype=dtype), torch.zeros(2, dtype=torch.int64), reduction="none")

@@ -608,11 +608,10 @@ def _once(mode: str, x: np.ndarray, states: Sequence[np.ndarray], w_ih: np.ndarr
     """The states after one step of arrays of one dtype; None where there is no kernel, or shapes do not fit."""
     if not _fits_once(mode, x, states, w_ih, w_hh, (b_ih, b_hh)):
         return None
-    h, c = (*states, None)[:2]
-    half = x.dtype
+    h, c, half = states[0], states[1] if len(states) > 1 else None, x.dtype
     if half.char in "fd":
-        found = fused.forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh, None, (len(x),), False)
-        return found[1:2] if c is None else found[1:3]
+        _, h, c, _, _ = fused.forward(mode, x, h, c, w_ih, w_hh, b_ih, b_hh, None, (len(x),), False)
+        return [h] if c is None else [h, c]
     if half.char != "E" or (run := fused.rounded_step(mode, _STEP)) is None:
         return None
     linear = get_record("linear").field("numpy")

@@ -15,7 +15,7 @@ from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels._on_demand import contiguous, state
 from ...executors.kernels.loops import ALONE
 from ...executors.kernels.sharing import ufunc1
-from ...executors.kernels.halves import narrow, ufunc, widened
+from ...executors.kernels.halves import BITS, narrow, ufunc, widened
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta, subtracted
@@ -497,6 +497,16 @@ class _log_softmax_backward_data:
     def samples(rng): yield rng.standard_normal((2, 3)), -rng.uniform(0.1, 0.9, (2, 3)), 1, float64
 
 
+def _rounded_once(input: np.ndarray, dim: int) -> np.ndarray:
+    """The softmax of half precision, of whose vectors torch rounds no exponentials."""
+    if dim != -1 and wrap_dim(dim, input.ndim) < input.ndim - 1 and _along(input.shape, dim)[1] >= _VECTOR:
+        return narrow(softmax_values(widened(input), dim), input.dtype)
+    return _softmax_half(input, dim)
+
+
+_VECTOR = 16  # numbers of half precision in a vector of torch's
+
+
 def _safe(values: Fn) -> Fn:
     """`softmax`, zeros where all along `dim` is -inf, which makes NaN of all that is there."""
     def safe(input: np.ndarray, dim: int) -> np.ndarray:
@@ -506,8 +516,15 @@ def _safe(values: Fn) -> Fn:
         first = y[(*[slice(None)] * wrap_dim(dim, y.ndim), 0)] if y.ndim else y
         if (total := _sum(first if first.itemsize > 2 else widened(first), None)) == total:
             return y
-        empty, zero = (widened(input) == -np.inf).all(dim, keepdims=True), input.dtype.type(0)
-        return np.where(empty, zero, values(np.where(empty, zero, input), dim))
+        if input.itemsize == 2:  # compared as bits, as which NumPy knows it
+            empty = (input.view(BITS["E"]) == np.array(-np.inf, input.dtype).view(BITS["E"])).all(dim, keepdims=True)
+        else:
+            empty = (input == -np.inf).all(dim, keepdims=True)
+        if state.short < input.size < state.fused:  # by NumPy, whose steps depend on all numbers
+            zero = input.dtype.type(0)
+            return np.where(empty, zero, values(np.where(empty, zero, input), dim))
+        np.copyto(y.view(f"u{y.itemsize}"), 0, where=empty)
+        return y
     return safe
 
 
@@ -526,7 +543,7 @@ class _safe_softmax:
     layout = "rows"
     check = _check("softmax")
     numpy = _safe(softmax_values)
-    half = _safe(_softmax_half)
+    half = _safe(_rounded_once)
     def compose(F, input, dim):
         empty = F.all(F.eq(input, -float("inf")), dim, True)
         return F.where(empty, 0.0, F.softmax(F.where(empty, 0.0, input), dim))
