@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib
 import pickle
+import threading
 import zlib
 from typing import Any
 
@@ -396,3 +397,59 @@ def test_sizes_that_are_refused_leave_the_generator_as_it_is() -> None:
                 bad()
         found.append(torch.randn(wanted) if wanted == (700,) else torch.rand(wanted))
     assert [x.tolist() for x in found] == [x.tolist() for x in expected]
+
+
+_DRAWN_OFTEN = {
+    "rand": lambda x: torch.rand(x.shape, dtype=x.dtype), "randn": lambda x: torch.randn(x.shape, dtype=x.dtype),
+    "rand_like": torch.rand_like, "randint": lambda x: torch.randint(3, 10, tuple(x.shape)), "uniform_": lambda x: x.uniform_(),
+    "uniform_ to": lambda x: x.uniform_(-1, 2), "normal_": lambda x: x.normal_(), "exponential_": lambda x: x.exponential_(0.5),
+    "random_": lambda x: x.random_(9), "bernoulli_": lambda x: x.bernoulli_()}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", _DRAWN_OFTEN)
+def test_few_numbers_that_are_dealt_ahead_are_those_of_one_draw_after_the_other(name: str, dtype: torch.dtype) -> None:
+    """Whoever looks at the stream in between finds it behind what was taken, and a draw of other numbers goes on there."""
+    found = []
+    for looked in (False, True):
+        torch.manual_seed(3)
+        drawn = []
+        for i in range(150):
+            shape = (2, 3) if i != 100 else (1, 4)
+            x = torch.zeros(shape, dtype=dtype) if i % 50 else torch.zeros(shape[::-1], dtype=dtype).T
+            drawn.append(_DRAWN_OFTEN[name](x).double().tolist())
+            if looked:
+                torch.set_rng_state(torch.get_rng_state())  # which begins anew to deal
+        found.append((drawn, torch.get_rng_state().tolist(), torch.rand(7).tolist()))
+    assert found[0] == found[1]
+
+
+def test_numbers_that_are_dealt_are_taken_once_each_by_threads() -> None:
+    torch.manual_seed(3)
+    expected = [torch.rand(2, 3).tolist() for _ in range(2000)]
+    torch.manual_seed(3)
+    found: list[list[list[list[float]]]] = [[] for _ in range(4)]
+
+    def take(mine: list[list[list[float]]]) -> None:
+        for _ in range(500):
+            mine.append(torch.rand(2, 3).tolist())
+
+    threads = [threading.Thread(target=take, args=(mine,)) for mine in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(sum(found, [])) == sorted(expected)
+
+
+def test_no_number_is_shared_with_what_was_dealt() -> None:
+    drawn = [torch.rand(2, 3) for _ in range(40)]
+    before = [x.tolist() for x in drawn]
+    for x in drawn[::2]:
+        x.zero_()
+    assert [x.tolist() for x in drawn[1::2]] == before[1::2]
+    assert all([x.untyped_storage().nbytes() == 24 for x in drawn])
+
+
+def test_coins_of_half_precision_without_dimensions_are_tensors() -> None:
+    assert torch.bernoulli(torch.tensor(1.0, dtype=torch.bfloat16)).tolist() == 1.0

@@ -38,8 +38,6 @@ class Adafactor(RuleOptimizer):
         maximize: go up instead of down.
     """
 
-    by_rows = False
-
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, beta2_decay: float = -0.8,
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
                  foreach: bool | None = None, maximize: bool = False) -> None:

@@ -68,8 +68,6 @@ class Muon(RuleOptimizer):
 
     counts = False
 
-    by_rows = False
-
     def __init__(self, params: ParamsT, lr: float = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95, nesterov: bool = True,
                  ns_coefficients: tuple[float, float, float] = (DEFAULT_A, DEFAULT_B, DEFAULT_C), eps: float = EPS,
                  ns_steps: int = DEFAULT_NS_STEPS, adjust_lr_fn: str | None = None) -> None:

@@ -46,7 +46,7 @@ class RuleOptimizer(Optimizer):
     """Whether each parameter's state has a "step", counted before the update."""
     takes_sparse = False
     """Whether it knows what to do with sparse gradients."""
-    by_rows = True
+    by_rows = False
     """Whether `update` takes `Rows`, too: each of its steps is a method of one tensor, which computes element by element."""
     by_parts = True
     """Whether complex parameters are updated as pairs of reals."""

@@ -28,6 +28,7 @@ class Adadelta(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     zeros = ("square_avg", "acc_delta")
     captured_by_xla = (False, False)
 

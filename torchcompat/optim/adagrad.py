@@ -30,6 +30,7 @@ class Adagrad(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     takes_sparse = True
 
     kernel = Exact("optim", "adagrad")

@@ -39,6 +39,8 @@ class Adam(RuleOptimizer):
         decoupled_weight_decay: shrink the parameter by lr * weight_decay instead: AdamW.
     """
 
+    by_rows = True
+
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-3, betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
                  capturable: bool = False, differentiable: bool = False, fused: bool | None = None,

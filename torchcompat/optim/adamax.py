@@ -28,6 +28,7 @@ class Adamax(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     zeros = ("exp_avg", "exp_inf")
 
     kernel = Exact("optim", "adamax")

@@ -31,6 +31,7 @@ class ASGD(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     captured = ("params, mus, etas, and state_steps",) * 2
 
     kernel = Exact("optim", "asgd")

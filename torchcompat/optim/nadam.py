@@ -32,6 +32,7 @@ class NAdam(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     zeros = ("exp_avg", "exp_avg_sq")
     captured = ("params, mu_products and state_steps", "params, mu_products, and state_steps")
 

@@ -29,6 +29,7 @@ class RAdam(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     zeros = ("exp_avg", "exp_avg_sq")
 
     kernel = Exact("optim", "radam")

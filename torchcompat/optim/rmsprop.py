@@ -31,6 +31,7 @@ class RMSprop(RuleOptimizer):
         differentiable: let gradients flow through the step.
     """
 
+    by_rows = True
     captured_by_xla = (True, True)
     later = {**RuleOptimizer.later, "momentum": 0, "centered": False}
 

@@ -34,8 +34,6 @@ class Rprop(RuleOptimizer):
     kernel = Exact("optim", "rprop")
     kept = ("prev", "step_size")
 
-    by_rows = False
-
     def __init__(self, params: ParamsT, lr: float | Tensor = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False) -> None:

@@ -43,6 +43,7 @@ class SGD(RuleOptimizer):
     tensor([0.8000])
     """
 
+    by_rows = True
     counts = False
     takes_sparse = True
     by_parts = False
