@@ -61,6 +61,53 @@ def test_running_and_searches_as_composed(dtype: str, rng: np.random.Generator) 
                        lambda: torch.searchsorted(rows, x)])
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("shape", [(1,), (33,), (30, 41), (3, 500), (64, 80)])
+def test_lines_as_composed(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> None:
+    """Runs of equal elements, and the median of all, along a line of memory."""
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    given = _numbers(rng, shape, dtype)
+    missing = given.clone()
+    if dtype.startswith(("float", "bfloat")):
+        missing.reshape(-1)[-1] = float("nan")
+    for x in (given, missing, given.mT if given.ndim > 1 else given[::2]):
+        calls = [lambda x=x: torch.unique_consecutive(x, return_inverse=True, return_counts=True), lambda x=x: torch.unique_consecutive(x),
+                 lambda x=x: torch.unique(x, return_inverse=True, return_counts=True)]
+        medians = [] if dtype == "bool" else [lambda x=x: torch.median(x), lambda x=x: torch.nanmedian(x)]
+        _same_in_both([*calls, *medians])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16", "int64", "bool", "complex64"])
+@pytest.mark.parametrize("shape", [(1, 9), (5, 5), (2, 3, 4), (3, 20, 30), (2, 1500), (1500, 2)])
+def test_triangles_and_turns_as_composed(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> None:
+    if not _on_demand.available():
+        pytest.skip("Numba is not installed: there are no compiled kernels to test")
+    given = torch.tensor(3 * rng.standard_normal(shape)).to(getattr(torch, dtype))
+    for x in (given, given.mT, given[..., 1:]):
+        _same_in_both([lambda x=x, cut=cut, k=k: cut(x, k) for cut in (torch.tril, torch.triu) for k in (0, 1, -2, 40, -1500, 1500)])
+        _same_in_both([lambda x=x, d=d: torch.flip(x, d) for d in ((0,), (-1,), (0, -1))])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "int64", "bool"])
+def test_parts_of_arrays_as_their_copies(dtype: str, rng: np.random.Generator) -> None:
+    """Sums and extremes of what lies with gaps in memory are those of its copy in rows, in each mode."""
+    for shape in ((2, 3), (26, 39), (4, 5, 6)):
+        whole = _numbers(rng, (shape[0] + 1, *shape[1:-1], shape[-1] + 2), dtype)
+        part = whole[1:, ..., :-2]
+        for mode in ("numpy", "numba") if _on_demand.available() else ("numpy",):
+            previous = _on_demand.use_numba(mode)
+            try:
+                for call in (torch.sum, torch.amax, torch.amin, torch.count_nonzero, torch.any, torch.all):
+                    for dim in (None, -1, 0, (0, -1)):
+                        found, wanted = call(part, dim), call(part.contiguous(), dim)
+                        assert (found.tolist(), found.stride(), found.dtype) == (wanted.tolist(), wanted.stride(), wanted.dtype)
+                for along in (torch.max, torch.min):
+                    assert [t.tolist() for t in along(part, 1)] == [t.tolist() for t in along(part.contiguous(), 1)]
+            finally:
+                _on_demand.use_numba(previous)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_positions_as_composed(dtype: str, rng: np.random.Generator) -> None:
     if not _on_demand.available():
