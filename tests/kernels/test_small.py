@@ -40,8 +40,8 @@ def expected(a: np.ndarray) -> np.ndarray:
 
 
 CASES: dict[str, tuple[Callable[[np.ndarray], Any], Callable[[np.ndarray], Any]]] = {
-    "cholesky": (lambda a: small.cholesky(definite(a)), lambda a: np.linalg.cholesky(definite(a))),
-    "upper": (lambda a: small.cholesky(definite(a), True), lambda a: np.linalg.cholesky(definite(a)).swapaxes(-2, -1)),
+    "cholesky": (lambda a: small.cholesky(definite(a))[0], lambda a: np.linalg.cholesky(definite(a))),
+    "upper": (lambda a: small.cholesky(definite(a), True)[0], lambda a: np.linalg.cholesky(definite(a)).swapaxes(-2, -1)),
     "inverse": (small.solve, np.linalg.inv),
     "solve": (lambda a: small.solve(a, a[..., :2]), lambda a: np.linalg.solve(a, a[..., :2])),
     "solve, columns": (lambda a: small.solve(a, a[..., :2, :].swapaxes(-2, -1)),
@@ -67,6 +67,15 @@ def test_as_lapack(case: str, layout: str, char: str, rng: np.random.Generator, 
         assert found.dtype == a.dtype and found.shape == wanted.shape
         near = 2e-6 if char == "f" else 1e-11
         np.testing.assert_allclose(found, wanted, rtol=100 * near, atol=near * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("char", "fdl")
+def test_powers(char: str, rng: np.random.Generator, compiled: None) -> None:
+    x = (rng.standard_normal((5, 7)) * 9).astype(char)
+    for a in (x, x.T, x[:, ::2], x[:0]):
+        for n, turned in ((2, False), (5, True)):
+            expected = np.power(a[..., None].astype(np.float64), np.arange(n)[::-1] if turned else np.arange(n))
+            np.testing.assert_allclose(small.powers(a, n, turned), expected, rtol=1e-6)  # type: ignore[arg-type]
 
 
 def test_large_and_little_numbers(compiled: None) -> None:

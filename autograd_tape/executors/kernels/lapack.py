@@ -68,7 +68,7 @@ inv = _function("inv", "t->t", linalg.inv, small.solve)
 det = _function("det", "t->t", linalg.det, small.determinants)
 slogdet = _function("slogdet", "t->tr", linalg.slogdet, partial(small.determinants, logarithms=True))
 solve = _function("solve", "tt->t", linalg.solve, small.solve)  # of matrices with matrices
-cholesky = _function("cholesky_lo", "t->t", linalg.cholesky, small.cholesky)
+cholesky = _function("cholesky_lo", "t->t", linalg.cholesky)
 eig = _function("eig", "t->cc", linalg.eig)  # complex, where NumPy's are real numbers if all are
 _eigh = {"L": _function("eigh_lo", "t->rt", linalg.eigh), "U": _function("eigh_up", "t->rt", lambda A: linalg.eigh(A, "U"))}
 eigvals = _function("eigvals", "t->c", linalg.eigvals)  # complex, too

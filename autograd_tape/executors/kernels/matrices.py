@@ -37,8 +37,8 @@ _LARGE = 160
 _STEPS = 1024
 #: Up to how many elements masks of triangles are kept.
 _MASKED = 1 << 16
-#: Of how many numbers on QR factorizations are made by LAPACK's routines, and up to how many by loops of our own.
-_NUMBERS, _LOOPS = 1024, 512
+#: Of how many numbers on QR factorizations are made by LAPACK's routines, and up to how many multiplications by loops of our own.
+_NUMBERS, _LOOPS = 1024, 8192
 #: From how many columns on a matrix is LAPACK's, from how many rows on its LU factors are, and for how many right sides at most LAPACK
 #: substitutes quicker in triangles as large as what is one block.
 _SOME, _TALL, _SIDES = 32, 1024, 8
@@ -236,18 +236,20 @@ def trace(matrix: np.ndarray) -> np.ndarray | None:
     >>> trace(np.array([[1, 2], [3, 4]])).tolist()
     5
     """
-    if matrix.ndim != 2:
-        return None
     dtype = matrix.dtype
     run = _traced.of(dtype.char, 8) if dtype.char in "fdeEl" else None
     if run is not None:
         y = np.empty((), dtype)
-        for x in (matrix, matrix.T):
-            try:
-                run(1, 1, x, *x.shape, y)
-                return y
-            except TypeError:  # not in rows
-                continue
+        try:
+            run(1, 1, matrix, *matrix.shape, y)
+            return y
+        except TypeError:  # no matrix, or not in rows
+            pass
+    if matrix.ndim != 2:
+        return None
+    if run is not None and matrix.T.flags.carray:
+        run(1, 1, matrix.T, *matrix.shape[::-1], y)
+        return y
     diagonal = matrix.diagonal()
     if dtype.kind in "biu":
         return np.asarray(np.add.reduce(diagonal, dtype=np.int64))
@@ -450,7 +452,8 @@ def keep_triangle(a: np.ndarray, sign: int, least: int) -> np.ndarray:
 
 def _few_numbers(a: np.ndarray) -> bool:
     """Whether loops of our own factor matrices: of few numbers each, where machine code was made beforehand."""
-    return a.shape[-2] * a.shape[-1] <= _LOOPS and state.fused <= KEPT and a.dtype.char in "fd"
+    m, n = a.shape[-2:]
+    return m * n * min(m, n) <= _LOOPS and state.fused <= KEPT and a.dtype.char in "fd"
 
 
 def _by_routines(m: int, n: int, char: str) -> bool:

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ._on_demand import KEPT, state
-from .handy import Handy
+from ._on_demand import KEPT, contiguous, state
+from .handy import Exact, Handy
 
-__all__ = ["cholesky", "determinants", "exponentials", "singular_values", "solve"]
+__all__ = ["cholesky", "determinants", "exponentials", "powers", "singular_values", "solve"]
 
 _solve, _determinants, _cholesky, _singular, _exponentials = [
     Handy("small", name) for name in ("solve", "determinants", "cholesky", "singular_values", "exponentials")]
+_powers = Exact("small", "powers")
 #: Up to how many rows matrices are small, of how many on LAPACK takes longer, and how many numbers those have whose singular values are
 #: found by turning vectors.
 _ROWS, _SOME, _TURNED = 16, 8, 128
@@ -29,10 +30,6 @@ def _taken(A: np.ndarray, least: int = _SOME, rows: int = _ROWS) -> bool:
             and (state.fused <= KEPT or size >= state.fused))
 
 
-def _columns(a: np.ndarray) -> np.ndarray:
-    return a.T.copy() if a.ndim == 2 else a.swapaxes(-2, -1).copy()
-
-
 def _in_rows(a: np.ndarray) -> tuple[np.ndarray, bool]:
     """Matrices in one block of memory, by rows or by columns."""
     if a.flags.carray:
@@ -41,21 +38,19 @@ def _in_rows(a: np.ndarray) -> tuple[np.ndarray, bool]:
     return (turned, True) if turned.flags.carray else (a.copy(), False)
 
 
-def cholesky(A: np.ndarray, upper: bool = False) -> np.ndarray | None:
-    """Cholesky's factors of matrices (..., n, n), the lower ones or the upper ones, in columns.
+def cholesky(A: np.ndarray, upper: bool = False) -> tuple[np.ndarray, np.ndarray] | None:
+    """Cholesky's factors of matrices (..., n, n), the lower ones or the upper ones, in columns, and zeros (...) of 32 bits.
 
     >>> found = cholesky(np.array([[4.0]]))
-    >>> found is None or found.tolist() == [[2.0]]
+    >>> found is None or found[0].tolist() == [[2.0]]
     True
     """
     if not _taken(A, 1, _ROWS if A.ndim > 2 else _SOME):
         return None
-    n, columns = A.shape[-1], A.copy() if upper else _columns(A)
-    failed = np.zeros(A.shape[:-2], np.int32)
-    _cholesky.share(A.dtype.char, failed.size, n * n, n, columns, failed, failed.size, n)
-    if np.count_nonzero(failed):
-        return None
-    return (_columns(columns) if upper else columns).swapaxes(-2, -1)
+    n, (a, turned) = A.shape[-1], _in_rows(A)
+    y, failed = np.empty(A.shape, A.dtype), np.zeros(A.shape[:-2], np.int32)
+    _cholesky.share(A.dtype.char, failed.size, n * n, n, a, y, failed, failed.size, n, int(turned is not upper), int(upper))
+    return None if np.count_nonzero(failed) else (y.swapaxes(-2, -1), failed)
 
 
 def solve(A: np.ndarray, B: np.ndarray | None = None) -> np.ndarray | None:
@@ -133,3 +128,18 @@ def exponentials(A: np.ndarray, coefficients: np.ndarray) -> np.ndarray | None:
     y, failed, count = np.empty(a.shape, A.dtype), np.zeros(1, np.int32), A.size // (n * n)
     _exponentials.share(A.dtype.char, count, n * n, 16 * n, a, y, failed, coefficients, count, n)
     return None if failed.item() else y.swapaxes(-2, -1).copy() if turned else y
+
+
+def powers(x: np.ndarray, n: int, turned: bool) -> np.ndarray | None:
+    """The powers 0 to n - 1 of numbers (...), or in the other order, (..., n).
+
+    >>> found = powers(np.array([2.0, 3.0]), 3, False)
+    >>> found is None or found.tolist() == [[1.0, 2.0, 4.0], [1.0, 3.0, 9.0]]
+    True
+    """
+    run = _powers.over(x.dtype.char, x.size * n) if x.dtype.char in "fdl" and n > 1 else None
+    if run is None:
+        return None
+    y = np.empty((*x.shape, n), x.dtype)
+    run(x.size, 1, contiguous(x), y, n, int(turned))
+    return y

@@ -114,7 +114,7 @@ def _turned(a: np.ndarray) -> np.ndarray:
 def _cholesky_ex(A: np.ndarray, upper: bool = False, check_errors: bool = False) -> tuple[np.ndarray, np.ndarray]:
     found = small.cholesky(A, upper)
     if found is not None:
-        return found, np.zeros(A.shape[:-2], np.int32)
+        return found
     L, info = _each(lapack.cholesky, _partial_factor, A.swapaxes(-2, -1), laid=_turned) if upper else _each(
         lapack.cholesky, _partial_factor, A)
     if check_errors:

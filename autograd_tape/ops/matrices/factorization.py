@@ -519,7 +519,7 @@ class linalg_solve_triangular:
 def _cholesky(A: np.ndarray, upper: bool = False, name: str = "linalg.cholesky") -> np.ndarray:
     found = small.cholesky(A, upper)
     if found is not None:
-        return found
+        return found[0]
     try:
         factor = lapack.cholesky(A.swapaxes(-2, -1) if upper else A)
     except linalg.LinAlgError:

@@ -886,6 +886,8 @@ def _few_powers(x: np.ndarray, n: int, turned: bool) -> np.ndarray | None:
     whole = x.dtype.kind in "biu"
     if not whole and x.dtype.char not in "fd" or not 1 < n <= 16 or not x.ndim:
         return None
+    if (found := small.powers(x if not whole or x.dtype.char == "l" else x.astype(np.int64), n, turned)) is not None:
+        return found
     rows = np.empty((n, *x.shape), np.int64 if whole else x.dtype)
     rows[0], rows[1] = 1, x
     if n > 2:

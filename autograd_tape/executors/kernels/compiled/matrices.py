@@ -249,10 +249,11 @@ def _reflect(h, at, m, n, tau, to):
     """Overwrites the columns of a matrix (m, n), the first of which is at a place, with R and Householder's reflectors, as LAPACK does."""
     for j in range(min(m, n)):
         column = h[at + j * m : at + (j + 1) * m]
-        alpha, largest = f8(column[j]), 0.0
+        alpha, largest, below = f8(column[j]), 0.0, 0.0
         for i in range(j + 1, m):
-            largest = max(largest, abs(f8(column[i])))
-        if largest == 0:
+            size = abs(f8(column[i]))
+            largest, below = max(largest, size), below + size
+        if below == 0:  # and not NaN, of which no maximum tells
             tau[to + j] = 0
             continue
         total, largest = 0.0, max(largest, abs(alpha))

@@ -1,13 +1,16 @@
-"""Factors, solutions, determinants, singular values and exponentials of many small matrices, one after another, in double precision."""
+"""Factors, solutions, determinants, singular values and exponentials of many small matrices, one after another, and powers of numbers, in
+double precision."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from numba.extending import register_jitable
+from numba import types
+from numba.extending import overload, register_jitable
 
-from .base import REORDER, f8, kernel, u8
+from .base import EXACT, REORDER, f8, i8, kernel, u8
 
 
 @register_jitable
@@ -112,16 +115,16 @@ def determinants(a, y, logarithms, failed, b, n, start, stop):
             failed[0] = 1
 
 
-@kernel("w0[b*n*n] T0[b] i i (b>=0) (n>=0) (n<=64) :b")
-def cholesky(a, failed, b, n, start, stop):
-    """Cholesky's factors in place of matrices stored column by column, of which the lower triangles count; in ``failed`` the order of the
-    first minor that is not positive."""
+@kernel("r0[b*n*n] w0[b*n*n] T0[b] i i i i (b>=0) (n>=0) (n<=64) :b")
+def cholesky(a, y, failed, b, n, turned, upper, start, stop):
+    """Cholesky's factors, column by column: of matrices by rows of which the lower triangles count, or `turned` the upper ones; or their
+    transposes, the `upper` ones. In ``failed`` the order of the first minor that is not positive."""
     w = np.empty(n * n, np.float64)
     for item in range(start, stop):
         at = item * n * n
         for j in range(n):
             for i in range(j, n):
-                total = f8(a[u8(at + j * n + i)])
+                total = f8(a[u8(at + (j * n + i if turned else i * n + j))])
                 for c in range(j):
                     total -= w[u8(c * n + i)] * w[u8(c * n + j)]
                 w[u8(j * n + i)] = total
@@ -135,8 +138,32 @@ def cholesky(a, failed, b, n, start, stop):
                 w[u8(j * n + i)] /= root
         if failed[item] == 0:
             for j in range(n):
-                for i in range(n):
-                    a[u8(at + j * n + i)] = w[u8(j * n + i)] if i >= j else 0
+                for i in range(j, n):
+                    y[u8(at + (i * n + j if upper else j * n + i))] = w[u8(j * n + i)]
+                    if i > j:
+                        y[u8(at + (j * n + i if upper else i * n + j))] = 0
+
+
+def _one(array: Any) -> Any:
+    """1 in double precision, or as an integer for those."""
+    return 1.0
+
+
+@overload(_one, strict=False)
+def _one_(array: Any) -> object:
+    return (lambda array: i8(1)) if array.dtype == types.int64 else lambda array: f8(1)
+
+
+@kernel("r0[n] w0[n*k] i i (n>=0) (k>=2) (float(n)*k<9e18) :n", EXACT, "fdl", fresh=True)
+def powers(x, y, k, turned, start, stop):
+    """The powers 0 to k - 1 of numbers, or in the other order, of products in double precision or of integers."""
+    for i in range(start, stop):
+        number = x[i] * _one(x)
+        product, at, step = number, i * k + (k - 1 if turned else 0), -1 if turned else 1
+        y[u8(at)] = 1
+        for j in range(1, k):
+            y[u8(at + j * step)] = product
+            product *= number
 
 
 @register_jitable
