@@ -144,11 +144,15 @@ class Beside(NamedTuple):
                 z = scalars.get(value)
                 if z is None:
                     z = kind.scalar(value)
-            if run is None or state.fused == _NEVER or not 0 < n < BIG or not a.flags.c_contiguous or not (
+            rows = a.flags.c_contiguous
+            if run is None or state.fused == _NEVER or not 0 < n < BIG or not (
                     one or z.shape == a.shape and (a.base is None is z.base or a is z or not np.may_share_memory(a, z))):
                 return _by_lines(self, kind, a, z)
             try:
-                run(1, 1, op, z, a, 1, 1, n, 0, 0, 0 if one else 1)
+                if rows:
+                    run(1, 1, op, z, a, 1, 1, n, 0, 0, 0 if one else 1)
+                else:
+                    run(1, 1, op, z.T, a.T, 1, 1, n, 0, 0, 0 if one else 1)
             except (TypeError, ValueError):
                 return _by_lines(self, kind, a, z)
             return True
@@ -183,12 +187,12 @@ class Alone(NamedTuple):
 
         def over(a: np.ndarray, *options: Any) -> bool:
             run = at_hand.get(char)
-            if run is None or state.fused == _NEVER or (n := a.size) >= BIG or not a.flags.c_contiguous or (
+            if run is None or state.fused == _NEVER or (n := a.size) >= BIG or (
                     given := numbers(kind, *options)) is None:
                 return rewritten(self, kind, a, *options)
             try:
-                run(n, 1, op, *given, 0.0, a)
-            except TypeError:  # memory that is not aligned
+                run(n, 1, op, *given, 0.0, a if a.flags.c_contiguous else a.T)
+            except TypeError:  # memory that has gaps, or is not aligned
                 return False
             return True
 

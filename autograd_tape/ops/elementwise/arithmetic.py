@@ -329,6 +329,7 @@ class sign:
     """
 
     changes = {0: Change(SIGNED, whole=(_in_place.SIGNED, lambda value: (0, 0)))}
+    keeps = "Q_BOOL"
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     ufunc = np.sign
@@ -354,6 +355,7 @@ class sgn:
     """
 
     changes = {0: Change(SIGNED, whole=(_in_place.SIGNED, lambda value: (0, 0)))}
+    keeps = "Q_BOOL"
     lacks = {"uint float8": "sign_cpu"}
     out_dtype = FOUND
     sparse = "in order"
