@@ -12,7 +12,7 @@ from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...executors.kernels._common import COPIED, FILLED
 from ...executors.kernels.changes import Change, nothing
-from ...executors.kernels.sharing import fill as fill_with, set_all
+from ...executors.kernels.sharing import copy_into, fill as fill_with, set_all
 from ...record import no_derivative, op
 from ...functions.namespace import REALS
 from ...strided import storage_offset, strided
@@ -38,6 +38,7 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 _SET_ALIKE = frozenset("fdl?")  # dtypes that NumPy sets to plain numbers of theirs as torch does
+_FEW = 4096  # elements that NumPy copies as quickly, whatever their rows
 _U2 = np.dtype("u2")  # as what half precision is moved
 
 
@@ -58,10 +59,13 @@ class copy:
             raise ValueError("NumPy would drop leading dimensions of size one")
         if other.dtype is not a.dtype:
             a[...] = fitting(other, a.dtype)
-        elif a.dtype.isbuiltin == 1:
-            a[...] = other
+            return
+        if a.dtype.isbuiltin != 1:
+            a, other = a.view(_U2), other.view(_U2)
+        if a.size > _FEW and other.shape != a.shape and a.flags.c_contiguous:  # of short rows NumPy begins each anew
+            copy_into(np.broadcast_to(other, a.shape), a)
         else:
-            a.view(_U2)[...] = other.view(_U2)
+            a[...] = other
     may_share = "same"
     method_ = True
     aten = "copy.default"
