@@ -39,9 +39,15 @@ def expected(a: np.ndarray) -> np.ndarray:
             _on_demand.use_numba(previous)
 
 
+def factor(a: np.ndarray, upper: bool) -> np.ndarray:
+    found = small.cholesky(definite(a), upper)
+    assert found is not None and not found[1].any()
+    return found[0]
+
+
 CASES: dict[str, tuple[Callable[[np.ndarray], Any], Callable[[np.ndarray], Any]]] = {
-    "cholesky": (lambda a: small.cholesky(definite(a))[0], lambda a: np.linalg.cholesky(definite(a))),
-    "upper": (lambda a: small.cholesky(definite(a), True)[0], lambda a: np.linalg.cholesky(definite(a)).swapaxes(-2, -1)),
+    "cholesky": (lambda a: factor(a, False), lambda a: np.linalg.cholesky(definite(a))),
+    "upper": (lambda a: factor(a, True), lambda a: np.linalg.cholesky(definite(a)).swapaxes(-2, -1)),
     "inverse": (small.solve, np.linalg.inv),
     "solve": (lambda a: small.solve(a, a[..., :2]), lambda a: np.linalg.solve(a, a[..., :2])),
     "solve, columns": (lambda a: small.solve(a, a[..., :2, :].swapaxes(-2, -1)),
