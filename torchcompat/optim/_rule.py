@@ -138,11 +138,13 @@ class RuleOptimizer(Optimizer):
             return params
         kind, names = few[0]._k, None
         columns: dict[str, list[Tensor]] = {}
+        grads: list[Tensor] = []
         for p in few:
             state, grad, shape = self.state_of(p, group), p.grad, p._data.shape
             if p._k is not kind or grad is None or grad._k is not kind or grad._node is not None or grad._data.shape != shape or (
                     names is not None and state.keys() != names):
                 return params
+            grads.append(grad)
             names = state.keys()
             for name, x in state.items():
                 if x.__class__ is not Tensor or x._node is not None or (
@@ -152,7 +154,7 @@ class RuleOptimizer(Optimizer):
         if any([len({x.item() for x in column}) > 1 for column in columns.values() if column[0]._k is not kind]):
             return params
         rows: Keywords = {name: Rows(column) for name, column in columns.items()}
-        self.update_one(Rows(few), Rows([p.grad for p in few]), rows, group)  # type: ignore[arg-type, list-item]  # which are as tensors
+        self.update_one(Rows(few), Rows(grads), rows, group)  # type: ignore[arg-type]  # which are as tensors
         for name in rows.keys() - columns.keys():  # of a first step
             for p, x in zip(few, rows[name].tensors):
                 self.state[p][name] = x
