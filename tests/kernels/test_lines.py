@@ -34,6 +34,7 @@ def test_sizes_of_any_length_fit(size: int) -> None:
     assert answer("r0[size] i (m>0) (size%m==0) :size//m", x=array(3 * size), m=max(size, 1), start=0, stop=min(size, 3)) == FITS
     span = "r0[size] w0[n] i (s>=0) ((n==0)|((n-1)*s<size)) :n"
     assert answer(span, x=array(2 * size), y=array(size), s=2, start=0, stop=size) == FITS
+    assert answer("r0[size] i (n>=0) (n//16*16+(n%16>0)*16<=size)", x=array(size + 16), n=size) == FITS
     assert answer(span, x=array(2 * size), y=array(size + 2), s=2, start=0, stop=size) == MISFIT
 
 

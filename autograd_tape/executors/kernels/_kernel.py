@@ -47,10 +47,13 @@ def _products(expression: ast.expr) -> Iterator[ast.expr]:
         multiplied = [part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult | ast.Mod)]
         if any(not isinstance(part.left, ast.Constant) for part in multiplied) and not any(isinstance(part, ast.Call) for part in parts):
             yield expression
+        compared = [part for part in parts if isinstance(part, ast.Compare)]
     else:
-        for part in ast.iter_child_nodes(expression):
-            if isinstance(part, ast.expr):
-                yield from _products(part)
+        compared = [expression]
+    for part in compared:
+        for side in ast.iter_child_nodes(part):
+            if isinstance(side, ast.expr):
+                yield from _products(side)
 
 
 def _magnitude(expression: ast.expr) -> str:
@@ -69,6 +72,8 @@ def _magnitude(expression: ast.expr) -> str:
             case ast.Mod():
                 return f"({left} + {right})"
         return left  # of a quotient
+    if isinstance(expression, ast.Compare):  # truth as a factor
+        return "1"
     return ast.unparse(expression) if isinstance(expression, ast.Constant) else f"abs(float({ast.unparse(expression)}))"
 
 
