@@ -37,8 +37,9 @@ _LARGE = 160
 _STEPS = 1024
 #: Up to how many elements masks of triangles are kept.
 _MASKED = 1 << 16
-#: Of how many numbers on QR factorizations are made by LAPACK's routines, and up to how many multiplications by loops of our own.
-_NUMBERS, _LOOPS = 1024, 8192
+#: Of how many numbers on QR factorizations are made by LAPACK's routines, up to how many multiplications by loops of our own, and of how
+#: many numbers reflectors are multiplied by these.
+_NUMBERS, _LOOPS, _MULTIPLIED = 1024, 8192, 512
 #: From how many columns on a matrix is LAPACK's, from how many rows on its LU factors are, and for how many right sides at most LAPACK
 #: substitutes quicker in triangles as large as what is one block.
 _SOME, _TALL, _SIDES = 32, 1024, 8
@@ -494,7 +495,7 @@ def reflected(h: np.ndarray, tau: np.ndarray, n: int) -> np.ndarray:
     m, k, dtype = h.shape[-2], tau.shape[-1], h.dtype
     if k < h.shape[-1]:
         h = h[..., :k]
-    few = _few_numbers(h)
+    few = m * h.shape[-1] <= _MULTIPLIED and _few_numbers(h)
     if not few and not _by_routines(m, n, dtype.char):
         wide = np.float64 if dtype.kind == "f" else np.complex128
         h, tau = h.astype(wide), tau.astype(wide)
