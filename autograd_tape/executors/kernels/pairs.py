@@ -18,11 +18,12 @@ from ...strided import contiguous_strides, memory_order, stretch
 from ._on_demand import _NEVER, state
 from .halves import narrow, ufunc, widened
 from .handy import LITTLE, Exact, Run
+from .integers import shifted
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
-    "FEW", "LEAST", "MANY", "OF_UFUNC", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "joint", "known", "neighbours",
-    "pairwise", "steps_of", "ufunc2",
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SHIFTS", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "joint", "known",
+    "neighbours", "pairwise", "steps_of", "ufunc2",
 ]
 
 _MOST = 1024
@@ -299,8 +300,9 @@ OF_UFUNC: dict[object, Pairs] = {
     np.copysign: Pairs("copysign"),
     np.nextafter: Pairs("nextafter", "fd"),
 }
+SHIFTS = frozenset([np.left_shift, np.right_shift])
 #: Those whose loops in NumPy make no vectors.
-SLOW = frozenset([np.copysign, np.nextafter, np.left_shift, np.right_shift])
+SLOW = SHIFTS | {np.copysign, np.nextafter}
 
 
 def halved(function: Fn, *arrays: np.ndarray) -> np.ndarray:
@@ -362,6 +364,8 @@ def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """
     pair = OF_UFUNC.get(function)
     if pair is not None and (found := pair(a, b, True)) is not None:
+        return found
+    if function in SHIFTS and (found := shifted(function, a, b)) is not None:
         return found
     full, part = (a, b) if a.size >= b.size else (b, a)
     if not full.flags.c_contiguous or not part.flags.c_contiguous or a.dtype is not b.dtype and a.dtype != b.dtype:

@@ -124,6 +124,11 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
     elif target.dtype.char == "?" and target.ndim == 1 and at.__class__ is np.ndarray and values.dtype.char == "?" and (
             values.shape == at.shape):
         target[at[values]] = True
+    elif target.dtype.char in "bBhHiI" and at.__class__ is np.ndarray and at.size >= state.fused and at.size >= target.size and (
+            values.dtype == target.dtype and values.shape == at.shape):  # modulo a power of two sums are what wider ones end with
+        whole = target.astype(np.int64)
+        add_at(whole, at, values.astype(np.int64))
+        target[...] = whole
     else:
         np.add.at(target, at, values)
 

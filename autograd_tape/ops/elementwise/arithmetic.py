@@ -11,7 +11,7 @@ import numpy as np
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, complex128, float64, result_dtype
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._common import DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, RAISED, SIGNED, TIMES
-from ...executors.kernels import _in_place
+from ...executors.kernels import _in_place, integers
 from ...executors.kernels.changes import Change, by_two, lowered, rounded
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half
 from ...executors.kernels.elementwise import one_pass
@@ -608,8 +608,7 @@ def _divide_trunc(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     with ignoring():
         if np.asarray(input).dtype.kind == "f" or np.asarray(other).dtype.kind == "f":
             return np.trunc(np.divide(input, other))
-        quotient = np.floor_divide(input, other)
-        return quotient + ((quotient < 0) & (quotient * other != input))
+        return integers.trunc_divide(np.asarray(input), np.asarray(other))
 
 
 def _half_quotient(whole: Fn, steps: Fn, name: str) -> Fn:
@@ -714,6 +713,9 @@ class floor_divide:
 
 @pairwise("remainder")
 def _remainder(input: np.ndarray, other: np.ndarray) -> np.ndarray:
+    x, y = np.asarray(input), np.asarray(other)
+    if x.dtype.kind in "iu" and x.dtype is y.dtype:
+        return integers.remainder(x, y)
     rest = np.fmod(input, other)
     # Unlike np.remainder, an exact division keeps the dividend's sign on its zero.
     return np.where((rest != 0) & ((rest < 0) != (np.asarray(other) < 0)), rest + other, rest)
