@@ -22,6 +22,7 @@ from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .executors.kernels import halves
 from .executors.kernels.pairs import halved
+from .executors.kernels.sharing import by_parts
 from .held import note_other_memory
 from .modes import register_quiet_sets
 from .node import OutputEdge, TapeEntry
@@ -30,7 +31,7 @@ from .functions.compile import compile_function
 from .functions.faces import face_of
 from .functions.irregular import irregular_function
 from .functions.out import check_out_dtypes, check_outs
-from .functions.namespace import HALF_SETS, INTEGER_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
+from .functions.namespace import COMPLEX_SETS, HALF_SETS, INTEGER_SETS, QUIET_SETS, RESULT_KINDS, base_namespace
 from .ops._index import METHODS
 from .record import Param, Record, method_names, registered
 from .tensor import BUFFERS, LEAF, TensorRef, above, leaf_node
@@ -88,10 +89,12 @@ class Frontend:
         self.below_namespace = dict(self.namespace)  # for entrances below the door
         self.half_namespace = {**self.namespace, "halved": halved, "signed": halves.signed, "SINGLE": CPU_KINDS[halves.SINGLE]}
         self.integer_namespace = dict(self.namespace)
+        self.complex_namespace = {**self.namespace, "by_parts": by_parts}
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})
         register_quiet_sets(self.below_namespace, {**QUIET_SETS, **RESULT_KINDS}, below=True)
         register_quiet_sets(self.half_namespace, {**HALF_SETS, **RESULT_KINDS}, below=True)
         register_quiet_sets(self.integer_namespace, {**INTEGER_SETS, **RESULT_KINDS}, below=True)
+        register_quiet_sets(self.complex_namespace, {**COMPLEX_SETS, **RESULT_KINDS}, below=True)
 
     def __getattr__(self, name: str) -> Fn:
         if name.startswith("__"):
@@ -184,6 +187,11 @@ class Frontend:
         """The entrance of an operation for integers: its quiet path, for what has been vetted, and `general.whole` where that ends; with
         `before` it stands before the door, and ends in it, that of the variant in place, too."""
         return self._entrance_for("integers", general, before, inplace)
+
+    def complexes(self, general: General, inplace: bool = False) -> Fn:
+        """The entrance of an operation for complex numbers, which stands before the door and ends in it: its quiet path, for what has been
+        vetted, with nodes that conjugate where formulas are those of real numbers."""
+        return compile_function(general.rec, self, inplace=inplace, complexes=True, below=general.__call__)
 
     def _entrance_for(self, kinds: str, general: General, before: bool, inplace: bool) -> Fn:
         half, integers = kinds == "half", kinds == "integers"

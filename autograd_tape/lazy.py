@@ -45,7 +45,7 @@ class ExecutorFrontend(Frontend):
         # Operations whose quiet path is written by hand find it closed: their quiet sets are empty.
         self.namespace = {**base_namespace(), **dict.fromkeys(QUIET_SETS, frozenset())}
         self.namespace.update(Tensor=TensorRef, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
-        self.below_namespace = self.half_namespace = self.integer_namespace = self.namespace
+        self.below_namespace = self.half_namespace = self.integer_namespace = self.complex_namespace = self.namespace
 
     def function(self, name: str) -> Any:
         """The function of an operation. There is no quiet path here: it would call NumPy's kernels."""

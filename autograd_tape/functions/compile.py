@@ -30,9 +30,9 @@ from ..tensor import TensorRef, above
 from ..version import made
 from .common import in_dtype, mixes
 from .entries import counted, edge_lines, edges, fitted, is_free, saved_items, view_lines
-from .general import General, half_operand, takes_integers
+from .general import General, half_operand, takes_complex, takes_integers
 from .layout import layout_operands
-from .nodes import backward_source, node_class
+from .nodes import backward_source, conjugated_class, node_class
 from .refusals import no_operand
 from .words import signature_of, spelled_too, told_where_missing, words_of
 
@@ -92,6 +92,8 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     of_two = isinstance(rec.field("numpy"), np.ufunc) and len(rec.tensor_params) == 2
     if rec.quiet == "numbers" or of_two:  # half precision has an entrance of its own, whose kernel computes in single
         everything = {"Q_ALL": "Q_NUMBERS", "Q_REAL": "Q_REAL_NUMBERS"}.get(everything, everything)
+    if rec.field("numpy") is np.negative:  # whose loops of what is not real are slow
+        everything = "Q_REAL_NUMBERS"
     quiet = everything if rec.quiet in ("all", "numbers") and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
     main = next((p for p in tensors if p.type in ("Tensor", "Operand", "Tensor[]")), None)
@@ -170,8 +172,10 @@ def _in_single(rec: Record) -> bool:
             and not rec.saved_returns)
 
 
-def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False) -> str:
+def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False, complexes: bool = False) -> str:
     ufunc = is_ufunc(rec)
+    if complexes and rec.field("numpy") is np.negative:
+        return f"by_parts(kernel, {_raw(rec.params[0])})"
     if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec) and rec.field("half") is None and not getattr(
             rec.field("numpy"), "takes_number", False)):
         passed = [p for p in rec.params if p.passed and not (ufunc and not p.is_tensor and p.default is not None)]
@@ -273,9 +277,11 @@ def _layout(rec: Record, scalar: str | None, half: bool) -> list[str]:
     return [f"if not ({rows}): _r0 = laid_out(_r0, {', '.join(arrays)})"]
 
 
-def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False, half: bool = False) -> list[str]:
+def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False, half: bool = False,
+          complexes: bool = False) -> list[str]:
     """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
-    entry notes the inputs' dtype where its formulas would change it; with `half` those for half precision, where numbers widen too."""
+    entry notes the inputs' dtype where its formulas would change it; with `half` those for half precision, where numbers widen too, with
+    `complexes` those for complex numbers."""
     out: list[str] = []
     rec = rec.numbers.get(scalar or "", rec)
     count = len(rec.returns)
@@ -284,7 +290,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     else:
         out.append("_r0 = _r")
     saved = saved_items(rec, scalar) if rec.differentiable else []
-    zero_dim = "" if number or half else _widens(rec, scalar)
+    zero_dim = "" if number or half or complexes else _widens(rec, scalar)
     if zero_dim:
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
     for i in range(count):
@@ -320,12 +326,14 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         node = f"Node_{rec.without}" if rec.without else "".join(f"Node{i} if {c} else " for i, (c, _, _) in enumerate(rec.nodes)) + "Node"
         differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
         out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
+        if complexes and rec.conjugates:
+            node = f"conjugated[{node}]" if rec.result == "same" else f"{node} if _k0 is not _k else conjugated[{node}]"
         body = [f"_n = new_node({node if rec.copied is rec else 'Node if _t0._v is not None else NodeOfCopy'})"]
         body += ["next_id()"] * (len(differentiable_outputs) - 1)
         body += ["_n.id = next_id()"]
         body += versions
         body += [*edge_lines(rec, scalar), f"_n.edges = {edges(rec, scalar)}", f"_n.saved = ({', '.join(saved)}{',' if saved else ''})"]
-        body += [f"_n.meta = {fitted(rec, scalar)}"] if number or half else _meta(rec, scalar)
+        body += [f"_n.meta = {fitted(rec, scalar)}"] if number or half or complexes else _meta(rec, scalar)
         if len(differentiable_outputs) == 1:
             body += [f"_t{i}._node = _n" if i == differentiable_outputs[0] else f"_t{i}._node = None" for i in range(count)]
         else:
@@ -340,10 +348,10 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
 
 
 def forward_source(rec: Record, *, spread: bool = False, operator: str = "", below: bool = False, half: bool = False,
-                   integers: bool = False) -> str:
+                   integers: bool = False, complexes: bool = False) -> str:
     """The source of the operation's function; with `spread` of the method that also takes its list as several arguments; as an `operator`
     it has no deprecated signatures; with `below` of the entrance below the door, which takes all arguments by position; with `half` of
-    that for half precision, with `integers` of that for integers."""
+    that for half precision, with `integers` of that for integers, with `complexes` of that for complex numbers."""
     more = bool(rec.field("deprecated")) and not operator and not below
     with_out = rec.out and rec.family != "view" and not spread and not below
     lines = [f"def {rec.name}({_by_position(rec) if below else _head(rec.signature(with_out=with_out), more)}):"]
@@ -366,7 +374,7 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
                  f"        return function({first}, *{v}, **_kw)"]
     guard = ["out is None"] if with_out else []
     guard += ["_more is ..."] if more else []
-    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers)
+    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers, complexes=complexes)
     if rec.returns_list or rec.field("numpy") is None:
         return "\n".join([*lines, *_list_lines(rec, guard), *_ending(rec, operator, ", out" if with_out else "")]) + "\n"
     lines.append("    try:")
@@ -377,37 +385,41 @@ def forward_source(rec: Record, *, spread: bool = False, operator: str = "", bel
             quiet_scalar += _leaves_integers(operand)
         lines += [f"        _c = {operand.name}.__class__",
                   f"        {set_k}",
-                  "        if _c is float or _c is int:",
+                  f"        if _c is float or _c is int{' or _c is complex' * complexes}:",
                   f"            if {' and '.join([*(guard if kind_of_number == '_k' else ()), quiet_scalar])}:",
                   *["    " + line for line in check_number],
                   f"                _o = {kind_of_number}.scalars.get({operand.name})",
                   f"                if _o is None: _o = {kind_of_number}.scalar({operand.name})",
-                  f"                _r = {_call(rec, operand.name, half, integers)}"]
-        lines += _wrap(rec, operand.name, " " * 16, half=half)
-        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check, f"            _r = {_call(rec, None, half, integers)}"]
-        lines += _wrap(rec, half=half)
-        lines += _scaled_lines(rec, guard, half, check)
+                  f"                _r = {_call(rec, operand.name, half, integers, complexes)}"]
+        lines += _wrap(rec, operand.name, " " * 16, half=half, complexes=complexes)
+        lines += [f"        elif {' and '.join([*guard, quiet])}:", *check,
+                  f"            _r = {_call(rec, None, half, integers, complexes)}"]
+        lines += _wrap(rec, half=half, complexes=complexes)
+        lines += [] if complexes else _scaled_lines(rec, guard, half, check)
     else:
         lines += [f"        {set_k}", *_gather_lines(rec)]
         if itself := rec.field("itself"):
             lines.append(f"        if {' and '.join([f'_k in {itself}', *guard])}: return {rec.params[0].name}")
         lines += [f"        if {' and '.join([*guard, quiet])}:", *check,
-                  f"            _r = {_call(rec, None, half, integers)}"]
-        lines += _wrap(rec, half=half)
-        lines += [] if integers else _scaled_lines(rec, guard, half, check if half else [])
-    lines += ["    except STUMBLES: pass", *([] if half or integers or below or half_operand(rec) is None else _half_lines(rec, guard)),
+                  f"            _r = {_call(rec, None, half, integers, complexes)}"]
+        lines += _wrap(rec, half=half, complexes=complexes)
+        lines += [] if integers or complexes else _scaled_lines(rec, guard, half, check if half else [])
+    entrance = half or integers or complexes or below  # an entrance itself
+    lines += ["    except STUMBLES: pass", *([] if entrance or half_operand(rec) is None else _half_lines(rec, guard)),
               *(_deprecated_line(rec, "out" if with_out else "None") if more else []),
               *_ending(rec, operator, ", out" if with_out else "")]
     return "\n".join(lines) + "\n"
 
 
-def _numbers_and_checks(rec: Record, half: bool, integers: bool, inplace: bool = False
+def _numbers_and_checks(rec: Record, half: bool, integers: bool, inplace: bool = False, complexes: bool = False
                         ) -> tuple[Param | None, str, list[str], list[str]]:
     """The Operand that an entrance takes as a number, too, of which kind that is then, and the statements that check arguments: those of
     tensors, and of one with a number."""
     operand = _scalar_operand(rec)
     if integers:
         return operand, "_k", _vetting(rec, None, inplace), _vetting(rec, operand, inplace)
+    if complexes:
+        return operand, "_k", _vetting_complex(rec, None), _vetting_complex(rec, operand)
     kind_of_number = "_k"
     if half and rec.field("opmath") == "number":  # numbers are not rounded before
         operand, kind_of_number = operand if _in_single(rec) else None, "SINGLE"
@@ -420,6 +432,13 @@ def _numbers_and_checks(rec: Record, half: bool, integers: bool, inplace: bool =
 def _leaves_integers(operand: Param) -> str:
     """Source of the test for a number that leaves the dtype of integers."""
     return f" and _c is int and _k in Q_INT and -1 < {operand.name} < 128"
+
+
+def _vetting_complex(rec: Record, number: Param | None) -> list[str]:
+    """Statements that see to it that the general path would call the kernel for complex numbers, which dtypes and numbers decide."""
+    given = ", ".join(["_k", *[f"{p.name}, {p.name}.__class__" for p in rec.params if not p.is_tensor or p is number]])
+    return [f"            if (_g := ({given},)) not in checked:", f"                vet(({_by_position(rec)},))",
+            "                if len(checked) > 100: checked.clear()", "                checked.add(_g)"]
 
 
 def _checking(rec: Record, number: Param | None) -> list[str]:
@@ -455,6 +474,9 @@ def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[st
     given, tests, opened = _by_position(rec), "".join([f" and {test}" for test in guard]), "True" * inplace
     integers = takes_integers(rec) and not (inplace and rec.promotion == "float")
     lines = ["    else:", f"        if _k in Q_HALF{tests}: return (door.half or door.open_half({opened}))({given})"]
+    if takes_complex(rec, inplace):
+        alike = "".join([f" and getattr({p.name}, '_k', _k) is _k" for p in rec.tensor_params[1:]])
+        lines.append(f"        if _k in Q_COMPLEX{tests}{alike}: return (door.complexes or door.open_complexes({opened}))({given})")
     if mixes(rec) and not inplace:
         usual = "".join([f" and {test}" for test in _defaults_test(rec.params[2:])])
         if integers:  # those of one dtype, and with integers, have an entrance
@@ -563,7 +585,8 @@ def _by_position(rec: Record) -> str:
     return ", ".join([p.name for p in rec.params])
 
 
-def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half: bool = False, integers: bool = False) -> str:
+def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half: bool = False, integers: bool = False,
+                   complexes: bool = False) -> str:
     """The source of `name_`; as an `operator` it has no deprecated signatures; see `forward_source`."""
     more = bool(rec.field("deprecated")) and not operator and not below
     lines = [f"def {rec.name}_({_by_position(rec) if below else _head(rec.signature(), more)}):"]
@@ -580,13 +603,15 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
         test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
+        if rec.field("numpy") is np.negative:  # as in `_quiet_test`
+            quiet = "Q_REAL_NUMBERS"
         finish = [*counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
         if operand is not None:
             change = (rec.field("changes") or {}).get(0)
             at_once = [] if isinstance(change, Change) else _change_lines(rec, [], operand.name, False)
             lines += [f"        _c = {operand.name}.__class__",
-                      "        if _c is float or _c is int:",
+                      f"        if _c is float or _c is int{' or _c is complex' * complexes}:",
                       f"            if {_scalar_test(rec)} and ({is_free(first)} or grad_mode() is not ENABLED) and 0 not in "
                       f"_a.strides{test}:",
                       *[" " * 16 + line for line in at_once],
@@ -611,11 +636,12 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         else:
             lines += [f"        if {_in('_k', quiet)} and ({is_free(first)} or grad_mode() is not ENABLED) "
                       f"and 0 not in _a.strides{test}:",
-                      *_few_or_many(rec)]
+                      *(["            by_parts(kernel, _a, _a)"] if complexes and rec.field("numpy") is np.negative else
+                        _few_or_many(rec))]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
     elif _overwrites(rec):
-        lines += _overwrite_lines(rec, more)
+        lines += _overwrite_lines(rec, more, complexes=complexes)
     if not below and _overwrites(rec) and half_operand(rec) is rec.params[0]:
         lines += _half_lines(rec, ["_more is ..."] if more else [], True)
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
@@ -646,10 +672,10 @@ def _overwrites(rec: Record) -> bool:
             and rec.result != "int64" and not rec.saved_returns and all(p.type != "Tensor[]" for p in rec.params))
 
 
-def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool = False) -> list[str]:
+def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool = False, complexes: bool = False) -> list[str]:
     """The quiet path of an operation whose result is copied over its first input; see `forward_source`."""
     first = rec.params[0].name
-    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers, True)
+    operand, kind_of_number, check, check_number = _numbers_and_checks(rec, half, integers, True, complexes)
     # Of no dimensions, it may be one of NumPy's scalars, and a wider one. Truth values are zeros and ones of any dtype.
     exact = " and _r.dtype is _k.np" * (rec.result not in ("bool", "same"))
     finish = ["_a[...] = _r", *counted(first), f"return {first}"]
@@ -666,7 +692,7 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
         return tests
 
     lines = ["    try:"] + ([] if operand is None else [f"        _c = {operand.name}.__class__"])
-    if (kept := rec.field("keeps") or rec.field("itself")) and not half and not integers:
+    if (kept := rec.field("keeps") or rec.field("itself")) and not half and not integers and not complexes:
         tests = [f"{first}._k in {kept}", *writable([]), *_defaults_test(rec.params)]
         lines += [f"        _a = {first}._data", f"        if {' and '.join(tests)}:",
                   *[f"            {line}" for line in counted(first)], f"            return {first}"]
@@ -683,22 +709,22 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
             inside = [*prepare, f"part({', '.join(['_a', *of])})", *counted(first), f"return {first}"]
         else:
             beside = [p for p in rec.tensor_params[1:] if p.name != scalar]
-            at_once = _change_lines(rec, beside, _number_beside(rec, scalar), half, integers)
+            at_once = [] if complexes else _change_lines(rec, beside, _number_beside(rec, scalar), half, integers)
             if not beside and not half and not integers and getattr(rec.field("numpy"), "over", None) is not None:
                 given = ["_a", *[_raw(p) for p in rec.params[1:] if p.passed]]
                 at_once += [f"if written({', '.join(given)}):", *[f"    {line}" for line in counted(first)], f"    return {first}"]
             if rec.field("store_all") is not None:
                 at_once += [f"if all_of({', '.join(['_a', *[_raw(p) for p in rec.params[1:] if p.passed]])}):",
                             *[f"    {line}" for line in counted(first)], f"    return {first}"]
-            inside = [*at_once, *prepare, f"_r = {_call(rec, scalar, half, integers)}", *finish]
+            inside = [*at_once, *prepare, f"_r = {_call(rec, scalar, half, integers, complexes)}", *finish]
         if scalar == branches[0]:
             lines += [f"        {set_k}; _a = {first}._data"]
         if operand is None:
             condition = f"if {' and '.join(tests)}:"
         elif scalar:
-            condition = f"if (_c is float or _c is int) and {' and '.join(tests)}:"
+            condition = f"if (_c is float or _c is int{' or _c is complex' * complexes}) and {' and '.join(tests)}:"
         else:
-            condition = f"elif _c is not float and _c is not int and {' and '.join(tests)}:"
+            condition = f"elif _c is not float and _c is not int{' and _c is not complex' * complexes} and {' and '.join(tests)}:"
         lines += [f"        {condition}", *(check_number if scalar else check), *[" " * 12 + line for line in inside]]
     condition, scaled = _scaled_half(rec) if half else ("", [])
     if scaled:
@@ -782,8 +808,8 @@ def source(name: str) -> str:
 
 
 def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, spread: bool = False, operator: str = "",
-                     method: bool = False, below: Any = None, half: bool = False, integers: bool = False, numpys: str = "",
-                     loose: bool = False) -> Fn:
+                     method: bool = False, below: Any = None, half: bool = False, integers: bool = False, complexes: bool = False,
+                     numpys: str = "", loose: bool = False) -> Fn:
     """The operation, its in-place variant, or its method with a spread list, as a function for `frontend`'s tensors; with `operator`
     as Python's operator of that name; with `method` as a method whose signatures differ from the function's; with `below`, the path that
     goes on where the quiet one ends, as the entrance below the door; with `half` as that for half precision; with `numpys` as a method that
@@ -811,6 +837,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     for field, cell in ("many", "many"), ("store_part", "part"), ("store_all", "all_of"):
         if rec.field(field) is not None:
             cells[cell] = rec.field(field)
+    if complexes:
+        cells |= {"vet": door.vet, "checked": set()}
     if integers:
         from ..executors.kernels.valued import valued
 
@@ -819,12 +847,16 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
     if rec.differentiable:
         cells |= {f"Node_{operand}": node_class(overload) for operand, overload in rec.numbers.items()}
         cells |= {f"Node{i}": node_class(overload) for i, (_, overload, _) in enumerate(rec.nodes)}
+        if complexes:
+            cells["conjugated"] = {node_class(r): conjugated_class(r) for r in (
+                rec, *rec.numbers.values(), *[overload for _, overload, _ in rec.nodes])}
         cells |= {} if rec.copied is rec else {"NodeOfCopy": node_class(rec.copied)}
     if spread:
         cells["function"] = frontend.function(rec.name)
     name = rec.name + ("_" if inplace else "")
-    body = (inplace_source(rec, operator=operator, below=below is not None, half=half, integers=integers) if inplace else
-            forward_source(rec, spread=spread, operator=operator, below=below is not None, half=half, integers=integers))
+    entrance = {"below": below is not None, "half": half, "integers": integers, "complexes": complexes}
+    body = (inplace_source(rec, operator=operator, **entrance) if inplace else
+            forward_source(rec, spread=spread, operator=operator, **entrance))
     if numpys:
         cells |= {"_above": above, "_defaults": rec.defaults}
         given = ", ".join([f"{p.name!r}: {p.name}" for p in rec.params[1:]])
@@ -843,9 +875,10 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         body = f"def {name}({', '.join(spelled_head)}):\n" + "".join([f"    {line}\n" for line in lines])
     body += f"_this = {name}\nreturn _this\n"
     text = f"def make({', '.join(cells)}):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    own = "half" if half else "integers" if integers else "below" if below else ""
+    own = "half" if half else "integers" if integers else "complexes" if complexes else "below" if below else ""
     variant = " (method)" if spread or numpys else f" ({operator or own})" if operator or own else ""
-    seen = {"half": "half_namespace", "integers": "integer_namespace", "below": "below_namespace"}.get(own, "namespace")
+    seen = {"half": "half_namespace", "integers": "integer_namespace", "complexes": "complex_namespace",
+            "below": "below_namespace"}.get(own, "namespace")
     make = execute(text, "make", f"<{name}{variant}: {frontend.name}>", getattr(frontend, seen))
     function = make(**cells)
     function.__doc__ = rec.doc if not inplace else f"In-place version of `{rec.name}`."

@@ -250,6 +250,15 @@ def takes_integers(rec: Record) -> bool:
             and (rec.promotion == "promote" or len(rec.tensor_params) == 1 or rec.result == "bool"))
 
 
+def takes_complex(rec: Record, inplace: bool = False) -> bool:
+    """Whether there is an entrance for complex numbers: of element-wise operations that have a gradient for them, if any at all."""
+    return (rec.elementwise and rec.quiet != "none" and not rec.refuses_complex and rec.complex != "no gradient"
+            and rec.field("numpy") is not None and half_operand(rec) is rec.params[0] and rec.params[0].type in ("Tensor", "Operand")
+            and len(rec.returns) == 1 and not rec.saved_returns and not rec.returns_list and rec.field("itself") is None
+            and rec.family not in ("view", "view?") and not any([p.type == "str" for p in rec.params])
+            and rec.result in (("same",) if inplace else ("same", "numpy", "bool")))
+
+
 class General(Door):
     """The general path of one operation for one front end.
 
@@ -270,6 +279,7 @@ class General(Door):
         self.half: Any = None  # and the one before the door
         self._integers: Any = None  # the entrance for integers
         self.integers: Any = None  # and the one before the door
+        self.complexes: Any = None  # the entrance for complex numbers, before the door
         self._takes_integers = takes_integers(rec)
         self._itself = KIND_SETS.get(rec.field("itself") or "")
         self._read: Reader | None = None
@@ -340,6 +350,11 @@ class General(Door):
         """The entrance for integers, which functions take while nobody looks at calls, and which ends in the door."""
         integers = self.integers = self.frontend.integers(self, True, inplace)
         return integers
+
+    def open_complexes(self, inplace: bool = False) -> Any:
+        """The entrance for complex numbers, which functions take while nobody looks at calls, and which ends in the door."""
+        complexes = self.complexes = self.frontend.complexes(self, inplace)
+        return complexes
 
     def vet(self, args: tuple[Any, ...]) -> None:
         """Raises where the general path would refuse arguments of the right types, or have another operation carry the call out."""

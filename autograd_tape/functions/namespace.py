@@ -21,6 +21,7 @@ REALS = frozenset([int, float, bool])
 _NATIVE = [k for k in map(dtypes.CPU_KINDS.get, map(np.dtype, "?bhilBHILefdFD")) if k is not None and not k.dtype.group]
 _HALVES = frozenset([dtypes.CPU_KINDS[d.np] for d in (dtypes.float16, dtypes.bfloat16)])
 _INTEGERS = frozenset([k for k in _NATIVE if k.np.kind in "biu"])
+_COMPLEX = frozenset([k for k in _NATIVE if k.np.kind == "c"])
 KIND_SETS: dict[str, frozenset[dtypes.Kind]] = {
     "Q_ALL": frozenset(_NATIVE),
     "Q_REAL": frozenset([k for k in _NATIVE if k.np.kind != "c"]),
@@ -34,6 +35,7 @@ KIND_SETS: dict[str, frozenset[dtypes.Kind]] = {
     "Q_BOOL": frozenset([dtypes.BOOL_KIND]),
     "Q_HALF": _HALVES,
     "Q_INTEGER": _INTEGERS,  # truth values among them
+    "Q_COMPLEX": _COMPLEX,
     "Q_ANY": frozenset(_NATIVE) | _HALVES,  # of what looks at no elements
 }
 # The most frequent kind is compared before a set is searched, which takes 35 ns more.
@@ -44,6 +46,9 @@ HALF_SETS = {**QUIET_SETS, **dict.fromkeys("Q_ALL Q_ANY Q_NUMBERS Q_NOT_COMPLEX 
 """Those of the entrance for half precision."""
 INTEGER_SETS = {**QUIET_SETS, **dict.fromkeys(["Q_ALL", "Q_NUMBERS", "Q_REAL", "Q_REAL_NUMBERS", "Q_FLOAT"], _INTEGERS), "Q_F32": None}
 """Those of the entrance for integers."""
+COMPLEX_SETS = {**QUIET_SETS, **dict.fromkeys("Q_ALL Q_NUMBERS Q_REAL Q_REAL_NUMBERS Q_FLOAT".split(), _COMPLEX), "Q_INT": frozenset(),
+                "Q_F32": None}
+"""Those of the entrance for complex numbers."""
 HALF_KINDS = _HALVES | {dtypes.inference_kind(k) for k in _HALVES}
 # What the quiet path may stumble over and leave to the general path, which finds out what is wrong.
 STUMBLES = (AutogradError, AttributeError, TypeError, ValueError, IndexError, OverflowError, ZeroDivisionError, RuntimeError,

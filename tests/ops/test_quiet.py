@@ -18,11 +18,11 @@ from autograd_tape.executors.kernels import halves
 from autograd_tape.executors.kernels._on_demand import state
 from autograd_tape.executors.numpy import half_kernel as _half_kernel, of_one as _of_one
 from autograd_tape.functions.compile import compile_function, forward_source, inplace_source
-from autograd_tape.functions.general import General, half_operand, takes_integers
+from autograd_tape.functions.general import General, half_operand, takes_complex, takes_integers
 from autograd_tape.tensor import LEAF
 from autograd_tape.tree import tree_map as map_leaves
 from autograd_tape.dtypes import bfloat16, float16, float32
-from torchcompat import Tensor, manual_seed
+from torchcompat import Tensor, manual_seed, ones_like
 from torchcompat._tensor import frontend as torch_frontend
 from torchcompat.autograd import grad
 
@@ -217,6 +217,42 @@ def test_the_entrance_for_integers_does_what_the_general_path_does(name: str) ->
                     assert carried(lambda v: entrance(*v), more) == carried(lambda v: door(tuple(v)), more), (dtype, more)
                     quiet += taken(silent, more)
     assert quiet or rec.field("check") is not None or rec.lacks or name in LOUD_FOR_INTEGERS, f"no sample of {name} is quiet for integers"
+
+
+@pytest.mark.no_numbers("the same bits")
+@pytest.mark.parametrize("recording", [False, True])
+@pytest.mark.parametrize("name", [n for n in REGULAR if takes_complex(RECORDS[n]) and not RECORDS[n].field("random")])
+def test_the_entrance_for_complex_numbers_does_what_the_general_path_does(name: str, recording: bool) -> None:
+    rec = RECORDS[name]
+    door = General(rec, torch_frontend)
+    entrance = door.open_complexes()
+    rng = np.random.default_rng(0)
+
+    def carried(path: Callable[..., Any], values: list[Any]) -> Any:
+        leaves = [v for v in values if isinstance(v, Tensor) and v.requires_grad]
+        try:
+            with np.errstate(all="ignore"):
+                found = path(values)
+                slopes = grad(found, leaves, ones_like(found), allow_unused=True) if found.requires_grad else ()
+        except (AutogradError, RuntimeError, NotImplementedError, TypeError):  # the words are of the function that was called
+            return "refused"
+        return [None if x is None else (x.dtype, x.shape, x.stride(), x._data.tobytes(), type(x.grad_fn)) for x in (found, *slopes)]
+
+    for sample in samples(rec):
+        args, kwargs = bind(rec, sample)
+        by_name = {**dict(zip([p.name for p in rec.params], args)), **kwargs}
+        values = [by_name.get(p.name, rec.defaults.get(p.name)) for p in rec.params]
+        for dtype in (np.complex64, np.complex128):
+            for turned in (False, True):
+                def tensor(x: Any) -> Any:
+                    a = np.asarray(x + 1j * rng.standard_normal(np.shape(x)), dtype)
+                    return torch_frontend.wrap(np.asfortranarray(a) if turned else a, node=LEAF if recording else None)
+
+                given = [tensor(v) if is_array(v) and np.asarray(v).dtype.kind == "f" else torch_frontend.wrap(v) if is_array(v) else v
+                         for v in values]
+                for more in (given, [v * 1j if v.__class__ is float else v for v in given]):
+                    if isinstance(given[0], Tensor):
+                        assert carried(lambda v: entrance(*v), more) == carried(lambda v: door(tuple(v)), more), (dtype, more)
 
 
 @pytest.mark.no_numbers("the same bits")
