@@ -334,6 +334,12 @@ def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarra
     """
     if state.fused == _NEVER or others.dtype is not array.dtype:
         return False
+    if how is not None and (char := array.dtype.char) in _NARROW and how != MEAN and (char != "B" or others.size >= _MANY):
+        wide = array.astype(np.int64)  # modulo a power of two sums and products are what wider ones end with
+        done = put_others(wide, dim, index, others.astype(np.int64), how, kept, by)
+        if done:
+            array[...] = wide
+        return done
     key = array.dtype.char, array.shape, array.strides, dim, index.shape, others.shape, others.strides, how, kept, by
     if (plan := _plans.get(key)) is None and (plan := _to_put(key, array, others)) is None:
         return not others.flags.c_contiguous and put_others(array, dim, index, contiguous(others), how, kept, by)
@@ -407,7 +413,13 @@ def _planned(key: tuple[Any, ...], hand: Handy, char: str, array: np.ndarray, ot
     run = hand.of(char, n)
     if run is None and n < state.fused:
         return None
-    if run is None or n >= _ALONE:
+    if hand is _reduced and array.ndim == 1 and n >= state.fused and scratch is None and first[1:] == (_UNNAMED, 0, 0) and not (
+            first[0].size) and char in "fdl" and array.flags.c_contiguous and others.flags.c_contiguous:
+        def run(items: int, _: int, target: np.ndarray, index: np.ndarray, source: np.ndarray, *rest: Any) -> None:
+            if not within(index, v):
+                raise IndexError("an index is out of bounds")
+            add_at(target, index.reshape(-1), source.reshape(-1))
+    elif run is None or n >= _ALONE:
         def run(items: int, _: int, target: np.ndarray, index: np.ndarray, *rest: Any) -> None:
             if hand is not _gathered and not alone and not within(index, v):  # before anybody begins to write
                 raise IndexError("an index is out of bounds")
@@ -622,6 +634,8 @@ _segments, _cut, _cut_gradient = [Handy("embedding", name) for name in ("segment
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "E": "H", "H": "H", "?": "B", "B": "B"}
 _REDUCED = {"f": "f", "d": "d", "l": "l", "E": "E", "?": "B", "B": "B"}  # the dtypes that kernels reduce
 _ADDED = {"f": "f", "d": "d", "l": "l", "?": "B"}  # the dtypes that kernels add; the sum of truth values is the largest
+_NARROW = "bBhHiI"  # integers that are reduced in wider ones
+_MANY = 256  # bytes that are sooner reduced so
 _FEW = 512  # elements that are sooner added one by one than put in order
 _ALONE = 16384  # elements that nobody shares
 _KEPT = 2048  # elements up to which what coordinates add is kept

@@ -10,69 +10,72 @@ import numpy as np
 
 __all__ = ["remainder", "shifted", "trunc_divide"]
 
-_FEW = 512
+_FEW = 4096
 """Numbers that NumPy's own loop takes as fast."""
 _BLOCK = 1 << 17
 """Bytes of a block."""
 
-Step = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], object]
-"""What makes results of numbers, with their quotients, rounded down, and room for as many more."""
+Step = Callable[[np.ndarray, np.ndarray, np.ndarray], object]
+"""What makes of numbers, and their quotients rounded down, results in place of the latter, with room for as many more."""
 
 
-def _divisor(x: np.ndarray, z: np.ndarray) -> np.generic | None:
-    """The one integer by which an array of many of its dtype, without gaps, is divided; None where it is another, or NumPy would warn."""
-    if x.size < _FEW or z.size != 1 or z.ndim > x.ndim or x.dtype != z.dtype or x.dtype.kind not in "iu" or not x.flags.forc:
-        return None
-    number: np.generic = z.reshape(())[()]
-    return number if number > 0 or number < -1 else None
+def _divisor(x: np.ndarray, z: np.ndarray) -> int:
+    """The one integer by which an array of many of its dtype is divided; 0 where it is another, or NumPy would warn."""
+    if x.size < _FEW or z.size != 1 or z.ndim > x.ndim or x.dtype != z.dtype or x.dtype.kind not in "iu":
+        return 0
+    number: int = z.item()
+    return 0 if number == -1 else number
 
 
-def _in_blocks(x: np.ndarray, number: np.generic, step: Step) -> np.ndarray:
-    out = np.empty_like(x)
-    flat, into = x.ravel("K"), out.ravel("K")
-    block = _BLOCK // x.itemsize
-    quotients, room = np.empty((2, min(block, x.size)), x.dtype)
+def _divided(x: np.ndarray, z: np.ndarray, step: Step) -> np.ndarray:
+    if x.nbytes <= _BLOCK or not x.flags.forc:
+        found: np.ndarray = np.floor_divide(x, z)
+        step(x, found, np.empty_like(found))
+        return found
+    out, z = np.empty_like(x), z.reshape(())
+    flat, into, block = x.ravel("K"), out.ravel("K"), _BLOCK // x.itemsize
+    room = np.empty(block, x.dtype)
     for start in range(0, x.size, block):
         part = flat[start:start + block]
-        step(part, np.floor_divide(part, number, quotients[:part.size]), room[:part.size], into[start:start + block])
+        step(part, np.floor_divide(part, z, into[start:start + block]), room[:part.size])
     return out
 
 
 def remainder(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """What division of integers leaves, with the sign of the divisor.
 
-    >>> remainder(np.arange(-512, 512), np.array(5))[:3]
-    array([3, 4, 0])
+    >>> remainder(np.arange(-3, 5000), np.array(5))[:3]
+    array([2, 3, 4])
     """
-    if (number := _divisor(x, z)) is None:
+    if not (number := _divisor(x, z)):
         return np.remainder(x, z)
     if number > 0 and not number & (number - 1):
-        return np.bitwise_and(x, number - number.dtype.type(1))
+        return np.bitwise_and(x, z - z.dtype.type(1))
 
-    def step(part: np.ndarray, quotient: np.ndarray, room: np.ndarray, out: np.ndarray) -> None:
-        np.subtract(part, np.multiply(quotient, number, room), out)
+    def step(part: np.ndarray, quotient: np.ndarray, room: np.ndarray) -> None:
+        np.subtract(part, np.multiply(quotient, number, room), quotient)
 
-    return _in_blocks(x, number, step)
+    return _divided(x, z, step)
 
 
 def trunc_divide(x: np.ndarray, z: np.ndarray) -> np.ndarray:
     """The quotient of integers, rounded to zero.
 
-    >>> trunc_divide(np.arange(-512, 512), np.array(5))[:3]
-    array([-102, -102, -102])
+    >>> trunc_divide(np.arange(-3, 5000), np.array(5))[:3]
+    array([0, 0, 0])
     """
     if x.dtype.kind == "u" and x.dtype == z.dtype:
         return np.floor_divide(x, z)
-    if (number := _divisor(x, z)) is None:
+    if not (number := _divisor(x, z)):
         quotient = np.floor_divide(x, z)
         return quotient + ((quotient < 0) & (quotient * z != x))
 
-    def step(part: np.ndarray, quotient: np.ndarray, room: np.ndarray, out: np.ndarray) -> None:
+    def step(part: np.ndarray, quotient: np.ndarray, room: np.ndarray) -> None:
         down = np.not_equal(np.multiply(quotient, number, room), part)
         down &= np.less(quotient, 0)
-        np.add(quotient, down, out)
+        np.add(quotient, down, quotient)
 
-    return _in_blocks(x, number, step)
+    return _divided(x, z, step)
 
 
 def shifted(function: np.ufunc, x: np.ndarray, z: np.ndarray) -> np.ndarray | None:

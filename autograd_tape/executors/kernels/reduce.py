@@ -133,6 +133,29 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
         np.add.at(target, at, values)
 
 
+def counted(line: np.ndarray, bins: int, low: int = 0) -> np.ndarray:
+    """How often each integer of a line is there, from ``low`` on, where all are `bins` at most.
+
+    >>> counted(np.array([5, 7, 5], np.uint8), 3, 5)
+    array([2, 0, 1])
+    """
+    wide = line.astype(np.int64, copy=False)
+    if low:
+        wide = wide - low
+    if line.size < state.fused or not wide.flags.aligned:
+        return np.bincount(wide, minlength=bins)
+    found, wide, ones = np.zeros(bins, np.int64), contiguous(wide), np.ones(min(line.size, _ONES), np.int64)
+    run = _adding.add_elements["l"]
+    for start in range(0, line.size, _ONES):
+        part = wide[start:start + _ONES]
+        run(found, part, ones[:part.size])
+    return found
+
+
+_ONES = 1 << 14
+"""Numbers that are counted at a time."""
+
+
 def overlapped(windows: np.ndarray, total: int, step: int) -> np.ndarray | None:
     """Rows of ``total`` numbers, the sums of windows (..., count, size) that are ``step`` apart in them, the last one first; None where
     NumPy is to add them. All windows may be one that is expanded.

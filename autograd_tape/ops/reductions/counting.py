@@ -93,6 +93,8 @@ def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tu
         held = counted != 0
         of_each = (line & held[0]).astype(np.int64).reshape(data.shape) if return_inverse else None
         return np.array([False, True])[held], of_each, counted[held]
+    if line.dtype.kind in "iu" and line.size >= _MANY and (span := _span(line)) is not None:
+        return _distinct_close(line, *span, data.shape if return_inverse else None)
     if line.size >= _MANY and order.fits(line.size):
         at = order.ordered(line.reshape(1, -1), False)[0]
         line = line[at]
@@ -116,6 +118,25 @@ def _distinct(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tu
         inverse = inverse.reshape(data.shape)
     starts = _starts(first)
     return line.take(starts), inverse, _lengths(starts, line.size) if return_counts else None
+
+
+def _span(line: np.ndarray) -> tuple[int, int] | None:
+    """The least of integers, and how many there are up to the largest; None where they are more than the line is long."""
+    low, high = int(np.minimum.reduce(line)), int(np.maximum.reduce(line))
+    return (low, high - low + 1) if high - low < line.size else None
+
+
+def _distinct_close(line: np.ndarray, low: int, bins: int, shape: tuple[int, ...] | None) -> tuple[
+        np.ndarray, np.ndarray | None, np.ndarray]:
+    """`_distinct` of integers that lie close, which are counted; where each went in a ``shape``."""
+    counts = reduce.counted(line, bins, low)
+    held = counts.nonzero()[0]
+    inverse = None
+    if shape is not None:
+        ranks = np.empty(bins, np.int64)
+        ranks[held] = np.arange(held.size)
+        inverse = ranks.take(line.astype(np.int64, copy=False) - low).reshape(shape)
+    return (held + low).astype(line.dtype, copy=False), inverse, counts.take(held)
 
 
 def _runs(data: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None]:
@@ -263,6 +284,10 @@ class bincount:
     reads = "input weights"
 
     def quick(input, weights, minlength):
+        if weights is None and input.ndim == 1 and input.size and minlength.__class__ is int and minlength >= 0 and (
+                input.dtype.char in "Bbhil"):
+            low, high = int(np.minimum.reduce(input)), int(np.maximum.reduce(input))
+            return reduce.counted(input, max(high + 1, minlength)) if low >= 0 else None
         if input.dtype.char == "l" and input.ndim == 1 and input.size and minlength.__class__ is int and minlength >= 0 and (
                 weights is None or weights.shape == input.shape and weights.dtype.char in "fdeE?l"):
             given = weights if weights is None or weights.itemsize != 2 else widened(weights)
