@@ -113,6 +113,11 @@ def _add_rows(target: np.ndarray, index: np.ndarray, rows: np.ndarray) -> None:
         grain = max(1, 2048 // max(1, len(index)))
         parallel_for(lines, grain, lambda start, stop: run(target, index, rows, start * 16, min(stop * 16, width)))
         return
+    if target.dtype.char in _NARROW and rows.size >= max(target.size, state.fused):
+        wide = target.astype(np.int64)
+        _add_rows(wide, index, rows.astype(np.int64))
+        target[...] = wide
+        return
     if rows.size <= _FEW or rows.dtype.kind not in "fc":
         add_at(target.reshape(-1), (index[:, None] * rows.shape[1] + np.arange(rows.shape[1])).reshape(-1), rows.reshape(-1))
         return
@@ -143,7 +148,10 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
     outer, inner = prod(out.shape[:axis]), prod(out.shape[axis + 1 :])
     if outer == 1 and scaled.size >= _ALONE and scaled.size >= state.fused and out.dtype.char != "?" and out.flags.c_contiguous and (
             not is_half(out.dtype)):
-        _add_rows(out.reshape(-1, inner), index, contiguous(scaled).reshape(-1, inner))
+        if inner == 1:
+            add_at(out.reshape(-1), index, scaled.reshape(-1))
+        else:
+            _add_rows(out.reshape(-1, inner), index, contiguous(scaled).reshape(-1, inner))
     elif not put_others(out, axis, index, scaled, _sum_of(out.dtype), by=PARTS):
         spread = np.broadcast_to(index.reshape((-1,) + (1,) * (out.ndim - 1 - axis)), scaled.shape)
         line, at = _line(out, axis, spread)
@@ -334,7 +342,8 @@ def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarra
     """
     if state.fused == _NEVER or others.dtype is not array.dtype:
         return False
-    if how is not None and (char := array.dtype.char) in _NARROW and how != MEAN and (char != "B" or others.size >= _MANY):
+    if how is not None and (char := array.dtype.char) in _NARROW and how != MEAN and (char != "B" or others.size >= _MANY) and (
+            array.size <= _MANY + others.size):
         wide = array.astype(np.int64)  # modulo a power of two sums and products are what wider ones end with
         done = put_others(wide, dim, index, others.astype(np.int64), how, kept, by)
         if done:

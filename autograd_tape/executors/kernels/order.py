@@ -91,7 +91,9 @@ def runs(line: np.ndarray, inverse: bool, counts: bool) -> tuple[np.ndarray, np.
     places, lengths = [_empty(n if asked else 0, _INT64) for asked in (inverse, counts)]
     run(1, 1, line, values, places, lengths, many)
     k = int(many[0])
-    return values[:k].astype(given) if line.itemsize > 1 else values[:k].copy().view(given), places if inverse else None, lengths[:k].copy() if counts else None
+    values = values[:k].copy()
+    return (values.view(given) if line.itemsize == 1 else values.astype(given, copy=False), places if inverse else None,
+            lengths[:k].copy() if counts else None)
 
 
 def rows_of(x: np.ndarray, d: int) -> np.ndarray:
