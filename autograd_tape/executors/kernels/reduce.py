@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import folds, order, sharing
+from . import folds, integers, order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
 from .handy import Exact, Handy
 from ...strided import strided
@@ -202,6 +202,8 @@ def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: n
     >>> exactly(np.maximum, np.arange(6000).reshape(2000, 3), 1, False)[:3].tolist()
     [2, 5, 8]
     """
+    if dtype is _INT64 and ufunc is np.add and x.size >= _SUMMED and (found := integers.summed(x, _axes(x, axes))) is not None:
+        return found.reshape([1 if d in _axes(x, axes) else n for d, n in enumerate(x.shape)]) if keepdims else found
     if x.size >= NARROW and (x.shape[-1] < _ROW or x.size >= _LINES * _LINES * _ROW):
         reduced = _axes(x, axes)
         if (order := _narrow_order(x.shape, x.strides, x.itemsize, reduced)) is not None:
@@ -211,6 +213,11 @@ def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: n
             lying = found.reshape([x.shape[d] for d in kept]).transpose([kept.index(d) for d in sorted(kept)])
             return lying.reshape([1 if d in reduced else n for d, n in enumerate(x.shape) if keepdims or d not in reduced])
     return np.asarray(ufunc.reduce(x, axes, dtype, None, keepdims))
+
+
+_INT64 = np.dtype(np.int64)
+_SUMMED = 8192
+"""Fewest integers that are not summed by NumPy's loop."""
 
 
 @lru_cache(1024)
