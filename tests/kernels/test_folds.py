@@ -86,6 +86,17 @@ def test_products_are_rounded_as_they_grow(at_hand: None, dtype: Any) -> None:
         assert found is not None and (found == expected).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("dim", [None, 1])
+def test_products_with_gaps_are_rounded_one_after_another(at_hand: None, dtype: torch.dtype, dim: int | None) -> None:
+    """Numbers that lie apart are multiplied in order: what came to nothing meets no infinity of another lane."""
+    numbers = torch.tensor([0.01] * 200 + [100.0] * 200 + [1.0] * 112).to(dtype)
+    apart = torch.zeros(1, 1024, dtype=dtype)[:, ::2]
+    apart.copy_(numbers)
+    found = torch.prod(apart) if dim is None else torch.prod(apart, dim)
+    assert found.reshape(-1).tolist() == [0.0]
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(40000,), (2000, 21), (3, 5000, 4), (50, 30, 40)])
 def test_many_numbers_are_close(at_hand: None, dtype: Any, shape: tuple[int, ...]) -> None:

@@ -302,7 +302,8 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
     if dim is not None:
         axis = wrap_dim(dim, input.ndim)
         dim = axis if input.ndim else None  # a number has no dimension, but may be asked for its first
-    input = folds.closely(input)
+    if input.dtype.char not in "eE":  # whose parts torch multiplies one after the other, rounding each time, where rows are taken in lanes
+        input = folds.closely(input)
     wide = _WIDE.get(input.dtype.char)
     if input.dtype.kind in "iub" and input.size >= shared.NARROW and dim is not None:
         if input.dtype.char == "?":
