@@ -26,17 +26,20 @@ def _filled(w, width, a, at, n, turned):
 
 
 @register_jitable
-def _eliminated(w, width, n):
-    """Elimination in rows of scratch, the largest number below being the pivot: (the first pivot that is zero, counted from 1, or 0; the
-    sign of the exchanges)."""
-    sign = 1.0
+def _eliminated(w, width, n, part):
+    """Elimination in rows of scratch, the largest number below being the pivot: (the first pivot that is zero, or no larger than rounding
+    makes it, such a `part` of the largest number, counted from 1, or 0; the sign of the exchanges)."""
+    sign, least = 1.0, 0.0
+    for i in range(n):
+        for j in range(n):
+            least = max(least, abs(w[u8(i * width + j)]) * part)
     for j in range(n):
         p, largest = j, abs(w[u8(j * width + j)])
         for i in range(j + 1, n):
             size = abs(w[u8(i * width + j)])
             if size > largest:
                 p, largest = i, size
-        if largest == 0:
+        if largest <= least:
             return j + 1, sign
         if p != j:
             sign = -sign
@@ -48,6 +51,12 @@ def _eliminated(w, width, n):
             for c in range(j + 1, width):
                 w[u8(i * width + c)] -= factor * w[u8(j * width + c)]
     return 0, sign
+
+
+@register_jitable
+def _rounded_off(a):
+    """Pivots that are such a part of the largest number may be zeros: whether they are is LAPACK's to say, in its precision."""
+    return 1e-5 if a.itemsize == 4 else 1e-13
 
 
 @register_jitable
@@ -68,7 +77,7 @@ def _substituted(w, width, n):
         "((size>0)|(k==n)|(b==0)) :b")
 def solve(a, x, y, zeros, b, n, k, turned, x_turned, start, stop):
     """The columns of X with A X = B, or of the inverse where no B is given; matrices are in rows, or `turned` in columns. In ``zeros`` the
-    first zero pivot, counted from 1, or -1 where a number is not finite; then nothing is written."""
+    first pivot that is perhaps zero, counted from 1, or -1 where a number is not finite; then nothing is written."""
     width = n + k
     w = np.empty(n * width, np.float64)
     for item in range(start, stop):
@@ -80,7 +89,7 @@ def solve(a, x, y, zeros, b, n, k, turned, x_turned, start, stop):
         if not finite:
             zeros[item] = -1
             continue
-        zero, _ = _eliminated(w, width, n)
+        zero, _ = _eliminated(w, width, n, _rounded_off(a))
         zeros[item] = zero
         if zero == 0:
             _substituted(w, width, n)
@@ -91,23 +100,25 @@ def solve(a, x, y, zeros, b, n, k, turned, x_turned, start, stop):
 
 @kernel("r0[b*n*n] w0[b] w0[size] T0[1] i i (b>=0) (n>0) (n<=64) ((size==0)|(size==b)) :b")
 def determinants(a, y, logarithms, failed, b, n, start, stop):
-    """Determinants, or their signs and the ``logarithms`` of their sizes; ``failed`` where a number is not finite."""
+    """Determinants, or their signs and the ``logarithms`` of their sizes; ``failed`` where a number is not finite, or a matrix perhaps
+    singular."""
     w = np.empty(n * n, np.float64)
     for item in range(start, stop):
         if not _filled(w, n, a, item * n * n, n, False):
             failed[0] = 1
             continue
-        zero, sign = _eliminated(w, n, n)
+        zero, sign = _eliminated(w, n, n, _rounded_off(a))
+        if zero:
+            failed[0] = 1
+            continue
         found, total = sign, 0.0
         for i in range(n):
             pivot = w[u8(i * n + i)]
             if logarithms.size:
                 found = found if pivot > 0 else -found
-                total += math.log(abs(pivot)) if pivot != 0 and zero == 0 else -math.inf
+                total += math.log(abs(pivot))
             else:
                 found *= pivot
-        if zero:
-            found = 0.0
         y[item] = found
         if logarithms.size:
             logarithms[item] = total
@@ -118,7 +129,7 @@ def determinants(a, y, logarithms, failed, b, n, start, stop):
 @kernel("r0[b*n*n] w0[b*n*n] T0[b] i i i i (b>=0) (n>=0) (n<=64) :b")
 def cholesky(a, y, failed, b, n, turned, upper, start, stop):
     """Cholesky's factors, column by column: of matrices by rows of which the lower triangles count, or `turned` the upper ones; or their
-    transposes, the `upper` ones. In ``failed`` the order of the first minor that is not positive."""
+    transposes, the `upper` ones. In ``failed`` the order of the first minor that is perhaps not positive."""
     w = np.empty(n * n, np.float64)
     for item in range(start, stop):
         at = item * n * n
@@ -129,7 +140,7 @@ def cholesky(a, y, failed, b, n, turned, upper, start, stop):
                     total -= w[u8(c * n + i)] * w[u8(c * n + j)]
                 w[u8(j * n + i)] = total
             pivot = w[u8(j * n + j)]
-            if not 0 < pivot < math.inf:
+            if not max(0.0, f8(a[u8(at + j * n + j)]) * _rounded_off(a)) < pivot < math.inf:
                 failed[item] = j + 1
                 break
             root = math.sqrt(pivot)
@@ -279,7 +290,7 @@ def exponentials(a, y, failed, coefficients, b, n, start, stop):
             for j in range(n):
                 p, q = w[u8(even + i * n + j)], w[u8(odd + i * n + j)]
                 v[u8(i * 2 * n + j)], v[u8(i * 2 * n + n + j)] = p - q, p + q
-        zero, _ = _eliminated(v, 2 * n, n)
+        zero, _ = _eliminated(v, 2 * n, n, 0.0)
         if zero:
             failed[0] = 1
             continue
