@@ -47,7 +47,7 @@ def _products(expression: ast.expr) -> Iterator[ast.expr]:
         multiplied = [part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult | ast.Mod)]
         if any(not isinstance(part.left, ast.Constant) for part in multiplied) and not any(isinstance(part, ast.Call) for part in parts):
             yield expression
-        compared = [part for part in parts if isinstance(part, ast.Compare)]
+        compared: list[ast.expr] = [part for part in parts if isinstance(part, ast.Compare)]
     else:
         compared = [expression]
     for part in compared:
