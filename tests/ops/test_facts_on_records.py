@@ -14,6 +14,8 @@ NAMES = {name.rpartition(".")[2] for name in (*RECORDS, *ALIASES)}
 LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/networks/_losses.py", "REDUCTIONS"): "what `reduction` may be",
     ("autograd_tape/ops/data/index_along.py", "_REDUCTIONS"): "what `reduce` may be",
+    ("autograd_tape/ops/data/scatter.py", "_HOW"): "what `reduce` may be",
+    ("autograd_tape/ops/data/scatter.py", "_HOW_TRUE"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_NEUTRAL"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
     ("autograd_tape/samples.py", "THROUGH"): "what `Sample.through` may be",

@@ -110,7 +110,10 @@ def _at_once(at_hand: Handy, given: tuple[float, ...], x: np.ndarray, grad: np.n
     if not lies:  # columns are rows of the transposed
         x, grad = x.T, None if grad is None else grad.T
         if not x.flags.carray:
-            return None if grad is not None or n > _ALONE or not (x := dense(x.T)).flags.forc else _at_once(at_hand, given, x)
+            if grad is not None or n > _ALONE or not x.flags.behaved:
+                return None
+            x = dense(x.T)
+            return _at_once(at_hand, given, x) if x.flags.carray or x.T.flags.carray else None
     if n > _ALONE or (run := at_hand.of(dtype.char, n)) is None or not dtype.isnative:
         return None
     y = np.empty(x.shape, dtype)

@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from struct import unpack
 from time import sleep
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -75,7 +75,7 @@ _SHARED_GRAIN = 32768
 #: Elements of a row from which on NumPy copies it as fast.
 _LONG = 256
 #: The dtypes of the parts of complex numbers.
-_REAL = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
+_REAL: dict[str, np.dtype[Any]] = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 #: As what elements are moved, by their bytes.
 MOVED = {1: "B", 2: "H", 4: "f", 8: "d"}
 #: As what a kernel sets elements of a dtype.
@@ -445,7 +445,7 @@ def copy(a: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
             not a.flags.c_contiguous):
         return _by_columns(a, np.empty(a.shape, a.dtype) if out is None else out)
     few = (6 if ndim and a.shape[-1] > _NARROW else 4) * state.cheap
-    if n < state.cheap or n < few and n < _TURNED or a.strides[-1] == a.itemsize and (
+    if n < state.cheap or n < 2 or n < few and n < _TURNED or a.strides[-1] == a.itemsize and (
             n < BIG or a.shape[-1] >= _LONG):  # NumPy copies rows as fast
         if out is None:
             return a.copy()

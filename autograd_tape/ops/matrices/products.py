@@ -996,7 +996,6 @@ class addr:
     def compose(F, input, vec1, vec2, beta=1):
         product = F.outer(vec1, vec2)
         return product if beta == 0 else product + _scaled(F, input, beta)
-    @takes_floats
     def check(input, vec1, vec2, beta, alpha):
         for name, number in (("beta", beta), ("alpha", alpha)):
             check_factor(name, number, max(category(input), category(vec1), category(vec2)))
