@@ -101,7 +101,7 @@ def as_python(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         loop.function(*arguments, 0, n)
 
     monkeypatch.setattr(elementwise, "share_elements", run)
-    monkeypatch.setattr(elementwise, "_at_once", lambda *_: None)  # machine code at hand
+    monkeypatch.setattr(elementwise, "_ALONE", -1)  # no machine code that is at hand
     yield ran
     _on_demand.use_numba("auto")
 

@@ -37,7 +37,8 @@ def _log_softmax(x, axis):
 def test_forward(shape, axis, kernels, dtype, rng, close):
     x = (rng.standard_normal(shape) * 5).astype(dtype)
     close(sm.log_softmax(x, axis), _log_softmax(x, axis), 4)
-    close(sm.softmax(x, axis), np.exp(_log_softmax(x, axis)))
+    # numbers of a column are added one after another, in torch, too
+    close(sm.softmax(x, axis), np.exp(_log_softmax(x, axis)), max(1, shape[axis] / 500))
 
 
 @pytest.mark.parametrize(("shape", "axis"), CASES)
