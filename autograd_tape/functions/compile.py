@@ -327,7 +327,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         differentiable_outputs = [i for i, (t, _) in enumerate(rec.returns) if t == "Tensor"]
         out.append(f"if ({wanted}) and grad_mode() is ENABLED:")
         if complexes and rec.conjugates:
-            node = f"conjugated[{node}]" if rec.result == "same" else f"{node} if _k0 is not _k else conjugated[{node}]"
+            node = f"conjugated[{node}]" if rec.result == "same" else f"conjugated[{node}] if _k0 is _k else ({node})"
         body = [f"_n = new_node({node if rec.copied is rec else 'Node if _t0._v is not None else NodeOfCopy'})"]
         body += ["next_id()"] * (len(differentiable_outputs) - 1)
         body += ["_n.id = next_id()"]
@@ -475,7 +475,7 @@ def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[st
     integers = takes_integers(rec) and not (inplace and rec.promotion == "float")
     lines = ["    else:", f"        if _k in Q_HALF{tests}: return (door.half or door.open_half({opened}))({given})"]
     if takes_complex(rec, inplace):
-        alike = "".join([f" and getattr({p.name}, '_k', _k) is _k" for p in rec.tensor_params[1:]])
+        alike = "".join([f" and getattr({p.name}, '_k', _k) is _k" for p in rec.tensor_params[1:] if p.type in _OF_KIND])
         lines.append(f"        if _k in Q_COMPLEX{tests}{alike}: return (door.complexes or door.open_complexes({opened}))({given})")
     if mixes(rec) and not inplace:
         usual = "".join([f" and {test}" for test in _defaults_test(rec.params[2:])])
@@ -486,6 +486,9 @@ def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[st
     if integers:
         lines.append(f"        if _k in Q_INTEGER{tests}: return (door.integers or door.open_integers({opened}))({given})")
     return lines
+
+
+_OF_KIND = ("Tensor", "Tensor?", "Operand")  # of one kind with the others
 
 
 def _list_lines(rec: Record, guard: list[str]) -> list[str]:

@@ -53,7 +53,7 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     """The matrices ``x`` (..., n, m), which lie in rows or in columns, up to diagonal ``k``, or from it on, in rows; the rest zero. None
     where the array is small, or lies otherwise.
 
-    >>> triangle(np.ones((2, 2)), 0, True) is None
+    >>> triangle(np.ones((0, 2)), 0, True) is None
     True
     """
     char, size, flags = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize), x.size, x.flags
