@@ -40,6 +40,39 @@ def test_the_same_bits(monkeypatch: pytest.MonkeyPatch, kind: Any, options: dict
     assert found == _trained(kind, options, dtype)
 
 
+def _tied(kind: Any, options: dict[str, Any], how: str) -> list[Any]:
+    torch.manual_seed(1)
+    params = [torch.nn.Parameter(torch.randn(() if how == "numbers" else (3, 5)).to(torch.bfloat16)) for _ in range(3)]
+    if how == "parameters":
+        params[1].data = params[0].data
+    if how == "parts":
+        params[1].data = params[0].data.view(15)[4:9]
+    optimizer = kind(params, lr=0.1, **options)
+    for i in range(4):
+        for p in params:
+            p.grad = torch.randn(p.shape).to(torch.bfloat16)
+        if how == "gradient":
+            params[1].grad = params[0].data
+        if how == "numbers" and i < 2:
+            params[1].grad = None
+        optimizer.step()
+        states = [optimizer.state[p] for p in params]
+        if how == "states" and i == 1:
+            states[1].update(states[0])
+        if how == "numbers":  # what counts has the dtype of parameters then
+            for state in states:
+                state.update({name: x.to(torch.bfloat16) for name, x in state.items() if x is not None and name != "step"})
+    return [x.tolist() for x in (*params, *[x for state in states for _, x in sorted(state.items())])]
+
+
+@pytest.mark.parametrize("how", ["parameters", "parts", "gradient", "states", "numbers"])
+@pytest.mark.parametrize(("kind", "options"), OPTIONS)
+def test_what_shares_memory_is_updated_in_turn(monkeypatch: pytest.MonkeyPatch, kind: Any, options: dict[str, Any], how: str) -> None:
+    found = _tied(kind, options, how)
+    monkeypatch.setattr(RuleOptimizer, "update_rows", lambda self, params, group: params)
+    assert found == _tied(kind, options, how)
+
+
 def test_rows_have_a_tensors_methods() -> None:
     a, b = [[torch.tensor([1.0, 4.0]), torch.tensor(9.0)] for _ in range(2)]
     rows = Rows(a)

@@ -28,6 +28,12 @@ _NONE = {char: np.empty(0, char) for char in "fd"}
 _HALF = frozenset(["E", "e"])
 
 
+def _owner(x: Tensor) -> int:
+    """Which array has the memory of a tensor: of others', the elements lie elsewhere."""
+    base = getattr(x._data, "base", None)
+    return id(x._data if base is None else base)
+
+
 class RuleOptimizer(Optimizer):
     """An optimizer given by its rule for one parameter.
 
@@ -129,11 +135,11 @@ class RuleOptimizer(Optimizer):
                 self.update_one(p, p.grad, state, options)
 
     def update_rows(self, params: list[Tensor], group: Keywords) -> list[Tensor]:
-        """Updates at once those in half precision that are at the same step; what is left are the others."""
+        """Updates at once those in half precision that are at the same step, in memory of their own; what is left are the others."""
         sets = frontend.namespace
         if not self.by_rows or isinstance(group["lr"], Tensor) or any(map(group.get, ("fused", "capturable", "differentiable"))):
             return params
-        few = [p for p in params if p._k in sets["Q_HALF"] and p._data.size < LARGE]
+        few = [p for p in params if p._k in sets["Q_HALF"] and p._data.ndim and p._data.size < LARGE]
         if len(few) < 2 or len({*map(id, params)}) < len(params):
             return params
         kind, names = few[0]._k, None
@@ -153,12 +159,16 @@ class RuleOptimizer(Optimizer):
                 columns.setdefault(name, []).append(x)
         if any([len({x.item() for x in column}) > 1 for column in columns.values() if column[0]._k is not kind]):
             return params
+        written = [_owner(x) for column in (params, *columns.values()) for x in column]
+        if len(owners := {*written}) < len(written) or not owners.isdisjoint(map(_owner, grads)):  # one step may see what another wrote
+            return params
         rows: Keywords = {name: Rows(column) for name, column in columns.items()}
         self.update_one(Rows(few), Rows(grads), rows, group)  # type: ignore[arg-type]  # which are as tensors
         for name in rows.keys() - columns.keys():  # of a first step
             for p, x in zip(few, rows[name].tensors):
                 self.state[p][name] = x
-        return [p for p in params if p._k is not kind or p._data.size >= LARGE]
+        done = {*map(id, few)}
+        return [p for p in params if id(p) not in done]
 
     def update_compiled(self, p: Tensor, grad: Tensor, state: Keywords, group: Keywords) -> bool:
         """Updates one parameter by `kernel`; whether that takes it."""
