@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from autograd_tape.dtypes import bfloat16
 from autograd_tape.executors.kernels import softmax as sm
 
 INF, NAN = math.inf, math.nan
@@ -48,6 +49,16 @@ def test_backward(shape, axis, kernels, dtype, rng, close):
     wide, wide_g = y.astype(np.float64), g.astype(np.float64)
     close(sm.softmax_backward(g, y, axis), wide * (wide_g - (wide_g * wide).sum(axis, keepdims=True)), 4)
     close(sm.log_softmax_backward(g, np.log(y), axis), wide_g - wide * wide_g.sum(axis, keepdims=True), 8)
+
+
+@pytest.mark.parametrize("half", [np.float16, bfloat16.np], ids=str)
+@pytest.mark.parametrize("log", [0, 1])
+def test_half_precision_is_rounded_by_the_place_of_the_axis(log, half, kernels, rng):
+    """As torch has it: what it is along an axis does not change where axes of one element follow, but the last is rounded otherwise."""
+    x = (rng.standard_normal((600, 2, 2)) * 3).astype(half)
+    one = np.ascontiguousarray(x[..., :1])
+    assert np.array_equal(sm.forward(x, 1, log)[..., :1].view(np.uint16), sm.forward(one, 1, log).view(np.uint16))
+    assert not np.array_equal(sm.forward(one[..., 0], 1, log).view(np.uint16), sm.forward(one, 1, log)[..., 0].view(np.uint16))
 
 
 @pytest.mark.parametrize("axis", [0, 1])

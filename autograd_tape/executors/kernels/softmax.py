@@ -54,18 +54,16 @@ def forward(x: np.ndarray, axis: int, log: bool | int) -> np.ndarray:
         x = contiguous(x)
     shape, dtype, size = x.shape, x.dtype, x.size
     y, char = np.empty(shape, dtype), dtype.char
-    if axis == -1 or axis == len(shape) - 1:
-        outer, classes, inner = size // shape[-1], shape[-1], 1
-    else:
-        outer, classes, inner = _split(shape, _axis(x, axis))
-    if inner == 1:
-        if char == "f" or char == "d":
+    last = axis == -1 or axis == len(shape) - 1
+    outer, classes, inner = (size // shape[-1], shape[-1], 1) if last else _split(shape, _axis(x, axis))
+    if char == "f" or char == "d":
+        if inner == 1:
             (_log_softmax if log else _softmax).share(char, outer, classes, 2, x, y, classes)
         else:
-            _rounded.share(char, outer, classes, 4, x, y, classes, log)
-    elif char == "f" or char == "d":
-        _middle.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, x, y, classes, inner, log)
-    else:
+            _middle.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 2, x, y, classes, inner, log)
+    elif last:
+        _rounded.share(char, outer, classes, 4, x, y, classes, log)
+    else:  # which is rounded otherwise, even where only axes of one element follow
         _middle_rounded.share(char, outer * -(-inner // _TILE), classes * min(inner, _TILE), 4, x, y, classes, inner, log)
     return y
 
