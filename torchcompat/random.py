@@ -395,7 +395,8 @@ def _quick_integers(*args: Any, **named: Any) -> Tensor:
         if shape.__class__ is tuple and first.__class__ is int and last.__class__ is int and 0 < len(shape) <= MAX_DIMS:
             try:
                 count = math.prod(shape)
-                key = ("integers", first, last, shape) if count.__class__ is int else None
+                exact = count.__class__ is int and (1 not in shape or bool not in map(type, shape))  # True equals a size, and is none
+                key = ("integers", first, last, shape) if exact else None
                 if key is not None and (numbers := _default_stream.dealt(key)) is not None:
                     return _tensor(numbers.copy(), INT64_KIND)
                 way = _integers[first, last]

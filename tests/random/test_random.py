@@ -451,5 +451,14 @@ def test_no_number_is_shared_with_what_was_dealt() -> None:
     assert all([x.untyped_storage().nbytes() == 24 for x in drawn])
 
 
+def test_a_size_that_is_none_is_refused_whatever_was_dealt() -> None:
+    torch.manual_seed(0)
+    for _ in range(5):
+        torch.randint(0, 5, (1,))
+    with pytest.raises(TypeError):
+        torch.randint(0, 5, (True,))
+    assert torch.randint(0, 5, (1,)).shape == (1,)
+
+
 def test_coins_of_half_precision_without_dimensions_are_tensors() -> None:
     assert torch.bernoulli(torch.tensor(1.0, dtype=torch.bfloat16)).tolist() == 1.0
