@@ -176,6 +176,7 @@ class Record:
     `function(F, ...)`    the operation made of others: it is irregular, as is one with `make`
     `store(a, ...)`       of the family "store", the kernel that overwrites the buffer `a`
     `moves`                whether the kernel looks at no elements, but moves them: half precision needs no path of its own
+    `by_parts`            whether a complex number's is that of each of its parts, of which NumPy's loops are vectors
     `keeps`               kinds of tensors, as `itself` names them, of which its variant in place leaves all elements as they are
     `changes`             by the number of tensors beside its first, which of the kernels' changes it is, see `executors/kernels/changes.py`
     `store_part(a, ...)`  of an operation that leaves elements as they are, a kernel that overwrites the others in the buffer `a`, several

@@ -92,7 +92,7 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     of_two = isinstance(rec.field("numpy"), np.ufunc) and len(rec.tensor_params) == 2
     if rec.quiet == "numbers" or of_two:  # half precision has an entrance of its own, whose kernel computes in single
         everything = {"Q_ALL": "Q_NUMBERS", "Q_REAL": "Q_REAL_NUMBERS"}.get(everything, everything)
-    if rec.field("numpy") is np.negative:  # whose loops of what is not real are slow
+    if rec.field("by_parts"):  # complex numbers have an entrance, which sees their parts
         everything = "Q_REAL_NUMBERS"
     quiet = everything if rec.quiet in ("all", "numbers") and scalar is None else "Q_FLOAT"
     tensors = [p for p in rec.tensor_params if p.name != scalar]
@@ -174,7 +174,7 @@ def _in_single(rec: Record) -> bool:
 
 def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: bool = False, complexes: bool = False) -> str:
     ufunc = is_ufunc(rec)
-    if complexes and rec.field("numpy") is np.negative:
+    if complexes and rec.field("by_parts"):
         return f"by_parts(kernel, {_raw(rec.params[0])})"
     if half and (rounds(rec) and not of_one(rec) or scalar and _in_single(rec) and rec.field("half") is None and not getattr(
             rec.field("numpy"), "takes_number", False)):
@@ -606,7 +606,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
         test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
-        if rec.field("numpy") is np.negative:  # as in `_quiet_test`
+        if rec.field("by_parts"):  # as in `_quiet_test`
             quiet = "Q_REAL_NUMBERS"
         finish = [*counted(first), f"return {first}"]
         lines += ["    try:", f"        _k = {first}._k; _a = {first}._data"]
@@ -639,7 +639,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         else:
             lines += [f"        if {_in('_k', quiet)} and ({is_free(first)} or grad_mode() is not ENABLED) "
                       f"and 0 not in _a.strides{test}:",
-                      *(["            by_parts(kernel, _a, _a)"] if complexes and rec.field("numpy") is np.negative else
+                      *(["            by_parts(kernel, _a, _a)"] if complexes and rec.field("by_parts") else
                         _few_or_many(rec))]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]

@@ -16,7 +16,6 @@ LISTS: dict[tuple[str, str], str] = {
     ("autograd_tape/ops/data/index_along.py", "_REDUCTIONS"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_HOW"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_HOW_TRUE"): "what `reduce` may be",
-    ("autograd_tape/ops/data/scatter.py", "_NEUTRAL"): "what `reduce` may be",
     ("autograd_tape/ops/data/scatter.py", "_REDUCERS"): "what `reduce` may be",
     ("autograd_tape/samples.py", "THROUGH"): "what `Sample.through` may be",
     ("autograd_tape/ops/_index.py", "INDEX"): "which module has which record, written by a program and held current",

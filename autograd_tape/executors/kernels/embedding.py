@@ -21,8 +21,9 @@ from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = [
-    "ELEMENTS", "FLAT", "MEAN", "ONE", "ONE_PART", "PARTS", "bags", "embedding", "embedding_backward", "gather", "gathered", "index_add",
-    "memory", "places", "plain_axis", "put_others", "put_where", "scatter", "scatter_add", "segments", "segments_gradient",
+    "ELEMENTS", "FLAT", "MEAN", "ONE", "ONE_PART", "PARTS", "bags", "embedding", "embedding_backward", "gather", "gathered",
+    "how_added", "index_add", "memory", "neutral_of", "places", "plain_axis", "put_others", "put_where", "scatter", "scatter_add",
+    "segments", "segments_gradient",
 ]
 
 _compiled = LazyModule("embedding")
@@ -152,14 +153,14 @@ def index_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarray,
             add_at(out.reshape(-1), index, scaled.reshape(-1))
         else:
             _add_rows(out.reshape(-1, inner), index, contiguous(scaled).reshape(-1, inner))
-    elif not put_others(out, axis, index, scaled, _sum_of(out.dtype), by=PARTS):
+    elif not put_others(out, axis, index, scaled, how_added(out.dtype), by=PARTS):
         spread = np.broadcast_to(index.reshape((-1,) + (1,) * (out.ndim - 1 - axis)), scaled.shape)
         line, at = _line(out, axis, spread)
         add_at(line, at.reshape(-1), scaled.reshape(-1))
 
 
-def _sum_of(dtype: np.dtype) -> int:
-    """The number of a sum, which of truth values is the largest."""
+def how_added(dtype: np.dtype) -> int:
+    """What `put_others` does that adds: half precision is rounded once, and the sum of truth values is the largest."""
     return 2 if dtype.char == "?" else 0
 
 
@@ -380,7 +381,7 @@ def _to_put(key: tuple[Any, ...], array: np.ndarray, others: np.ndarray) -> _Pla
     kernel = (_REDUCED if 0 < how < MEAN else _ADDED).get(char, "")
     if not kernel or mean and char == "?":
         return None
-    neutral = np.empty(0, array.dtype) if kept else _neutral(0 if mean else how, array.dtype)
+    neutral = np.empty(0, array.dtype) if kept else neutral_of(how, array.dtype)
     if mean:
         return _planned(key, _reduced, kernel, array, others, geometry, lambda n: (neutral, np.empty(n, np.int64)), 0, 1)
     return _planned(key, _reduced, kernel, array, others, geometry, None, neutral, _UNNAMED, how, 0)
@@ -395,10 +396,10 @@ def _sums_and_counts(n: int) -> tuple[np.ndarray, ...]:
     return np.empty(n, np.float32), np.empty(n, np.int64)
 
 
-def _neutral(how: int, dtype: np.dtype) -> np.ndarray:
-    """What changes no other number by a reduction."""
-    if how < 2:
-        return np.array(how).astype(dtype)
+def neutral_of(how: int, dtype: np.dtype) -> np.ndarray:
+    """What changes no other number by a reduction, as `put_others` counts them."""
+    if how < 2 or how == MEAN:
+        return np.array(how % MEAN).astype(dtype)
     if dtype.kind == "b":
         return np.array(how == 3)
     if dtype.kind in "iu":
@@ -491,7 +492,7 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
     if not within(index, out.shape[axis]):
         low, high = index.min(), index.max()
         raise IndexError(f"index {low if low < 0 else high} is out of bounds for dimension {axis} with size {out.shape[axis]}")
-    if not put_others(out, axis, index, source, _sum_of(out.dtype)):
+    if not put_others(out, axis, index, source, how_added(out.dtype)):
         part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
         line, at = _line(out, axis, index)
         add_at(line, at.reshape(-1), part.reshape(-1))

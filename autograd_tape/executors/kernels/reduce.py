@@ -202,8 +202,10 @@ def exactly(ufunc: np.ufunc, x: np.ndarray, axes: Axis, keepdims: bool, dtype: n
     >>> exactly(np.maximum, np.arange(6000).reshape(2000, 3), 1, False)[:3].tolist()
     [2, 5, 8]
     """
-    if dtype is _INT64 and ufunc is np.add and x.size >= _SUMMED and (found := integers.summed(x, _axes(x, axes))) is not None:
-        return found.reshape([1 if d in _axes(x, axes) else n for d, n in enumerate(x.shape)]) if keepdims else found
+    if dtype is _INT64 and ufunc is np.add and x.size >= _SUMMED:
+        reduced = _axes(x, axes)
+        if (found := integers.summed(x, reduced)) is not None:
+            return found.reshape([1 if d in reduced else n for d, n in enumerate(x.shape)]) if keepdims else found
     if x.size >= NARROW and (x.shape[-1] < _ROW or x.size >= _LINES * _LINES * _ROW):
         reduced = _axes(x, axes)
         if (order := _narrow_order(x.shape, x.strides, x.itemsize, reduced)) is not None:

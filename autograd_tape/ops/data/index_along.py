@@ -11,7 +11,7 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
 from ...executors.kernels._on_demand import within
-from ...executors.kernels.embedding import ONE_PART, PARTS, index_add as index_add_, put_others
+from ...executors.kernels.embedding import ONE_PART, PARTS, how_added, index_add as index_add_, put_others
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
 from ...functions.namespace import KIND_SETS
@@ -27,7 +27,7 @@ from .._samples import IN_ALL, check_number, refuse_complex_gradient, takes_floa
 from ..networks._losses import constant
 from ...warned import warn_once
 from .index import is_index_apart, is_plain_apart, put
-from .scatter import _in_range, _reduce_along, _reduce_vjp, copied, how_added, how_of, is_plain, long_alone, one_of
+from .scatter import _in_range, _reduce_along, _reduce_vjp, copied, how_of, is_plain, long_alone, one_of
 from ...annotations import Fn, Functions
 from .._batch import BatchedCall
 

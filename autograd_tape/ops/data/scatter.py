@@ -13,7 +13,7 @@ from ...dtypes import BOOL, CPU_KINDS, SCALAR_TYPE_NAMES, fitting
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
 from ...executors.kernels._on_demand import is_half, within
-from ...executors.kernels.embedding import ELEMENTS, FLAT, ONE, PARTS, put_others
+from ...executors.kernels.embedding import ELEMENTS, FLAT, ONE, PARTS, how_added, put_others
 from ...executors.kernels.moved import lying
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy, fill
@@ -431,11 +431,6 @@ def _scatter_add_part(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarra
         _add_elements(a, dim, index, src)
 
 
-def how_added(dtype: np.dtype) -> int:
-    """What the kernel does that adds: half precision is rounded once, and the sum of truth values is the largest."""
-    return 2 if dtype.char == "?" else 0
-
-
 def _add_elements(a: np.ndarray, dim: int, index: np.ndarray, src: np.ndarray) -> None:
     if index.size:
         target, d, index, part = _scatter_parts(a, dim, index, src)
@@ -479,22 +474,11 @@ _REDUCERS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maxi
 _HOW = {"sum": 0, "mean": elements.MEAN, "prod": 1, "amax": 2, "amin": 3}
 _HOW_TRUE = {"sum": 2, "prod": 3, "amax": 2, "amin": 3}
 """What one kernel does, in whose numbers; of truth values, too."""
-_NEUTRAL = {"sum": 0, "mean": 0, "prod": 1}
 
 
 def how_of(reduce: str, dtype: np.dtype) -> int:
     """The number of a reduction that the kernel does; -1 where there is none."""
     return (_HOW_TRUE if dtype.char == "?" else _HOW).get(reduce, -1)
-
-
-def _neutral(reduce: str, dtype: np.dtype) -> Any:
-    if reduce in _NEUTRAL:
-        return _NEUTRAL[reduce]
-    if dtype.kind == "b":
-        return reduce == "amin"
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).min if reduce == "amax" else np.iinfo(dtype).max
-    return dtype.type(-np.inf if reduce == "amax" else np.inf)
 
 
 def _first_zeros(result: np.ndarray, before: np.ndarray, at: Any, part: np.ndarray) -> None:
@@ -510,7 +494,7 @@ def _first_zeros(result: np.ndarray, before: np.ndarray, at: Any, part: np.ndarr
 def _reduce_at(result: np.ndarray, at: Any, part: np.ndarray, reduce: str, include_self: bool) -> np.ndarray:
     """`part` reduced into `result` at a NumPy index, in place."""
     if not include_self:
-        result[at] = _neutral(reduce, result.dtype)
+        result[at] = elements.neutral_of(_HOW[reduce], result.dtype)
     reducer: Any = _REDUCERS[reduce]
     if reduce == "mean" and is_half(result.dtype):
         wide = _reduce_at(result.astype(np.float32), at, np.asarray(part).astype(np.float32), reduce, include_self)

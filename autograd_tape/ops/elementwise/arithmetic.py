@@ -244,6 +244,7 @@ class neg:
     out_dtype = FOUND
     sparse = "as they are"
     numpy = np.negative
+    by_parts = True
     mindspore = "ops.Neg"
     mindspore_takes = "complex"
 

@@ -73,6 +73,7 @@ class neg_view:
     """The history of a negative view, whose memory holds the negatives of its elements."""
 
     numpy = np.negative
+    by_parts = True
     mindspore = "ops.Neg"
     def vjp(F, grad): return F.neg(grad)
     samples = domain(-2, 2)

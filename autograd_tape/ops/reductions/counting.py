@@ -284,15 +284,16 @@ class bincount:
     reads = "input weights"
 
     def quick(input, weights, minlength):
-        if weights is None and input.ndim == 1 and input.size and minlength.__class__ is int and minlength >= 0 and (
-                input.dtype.char in "Bbhil"):
+        if input.ndim != 1 or not input.size or minlength.__class__ is not int or minlength < 0:
+            return None
+        if weights is None:
+            if input.dtype.char not in "Bbhil":
+                return None
             low, high = int(np.minimum.reduce(input)), int(np.maximum.reduce(input))
             return reduce.counted(input, max(high + 1, minlength)) if low >= 0 else None
-        if input.dtype.char == "l" and input.ndim == 1 and input.size and minlength.__class__ is int and minlength >= 0 and (
-                weights is None or weights.shape == input.shape and weights.dtype.char in "fdeE?l"):
-            given = weights if weights is None or weights.itemsize != 2 else widened(weights)
-            found = np.bincount(input, given, minlength)  # who refuses negative numbers
-            return found if weights is None or weights.dtype.char != "f" else found.astype(np.float32)
+        if input.dtype.char == "l" and weights.shape == input.shape and weights.dtype.char in "fdeE?l":
+            found = np.bincount(input, weights if weights.itemsize != 2 else widened(weights), minlength)  # who refuses negative numbers
+            return found if weights.dtype.char != "f" else found.astype(np.float32)
 
     def function(F, input, weights=None, minlength=0):
         if input._k.dtype.category not in (INTEGER, BOOL):

@@ -382,13 +382,12 @@ def _truths(input: np.ndarray) -> np.ndarray:
 
 
 _ONE_BIT = np.uint16(1)
-_FAR = 1 << 18  # truth values up to which one kernel joins them
-
+_JOINED = 1 << 18  # truth values up to which one kernel joins them
 
 
 def _joined(input: np.ndarray, axes: tuple[int, ...] | None, keepdim: bool, side: str) -> np.ndarray | None:
     """The least of truth values (side "<"), which says whether all are true, or the largest; None where NumPy is to serve."""
-    if not 0 < input.size <= _FAR or input.dtype.char != "?" and input.size < shared.NARROW:
+    if not 0 < input.size <= _JOINED or input.dtype.char != "?" and input.size < shared.NARROW:
         return None
     ends = folds.ends(folds.closely(_truths(input)), axes, keepdim, side)
     return None if ends is None else ends[0]

@@ -294,8 +294,7 @@ def depthwise_rows_dw(grad, x, dw_out, n, multiplier, sh, sw, ph, pw, dh, dw, st
 
 @kernel(
     "r3[a,h,v] r3[f,kh,kw] w3[a*multiplier,oh,ow] i i i i i i i (f>0) (kh>0) (kw>0) (oh>0) (ow>0) (multiplier>0) (ph>=0) "
-    "(pw>=0) (dh>0) (dw>0) (sh>0) (sw>0) (((oh-1)*sh+(kh-1)*dh)*(v+2*pw)+(ow-1)*sw+(kw-1)*dw+1<=(h+2*ph)*(v+2*pw)) "
-    ":a*multiplier",
+    "(pw>=0) (dh>0) (dw>0) (sh>0) (sw>0) (((oh-1)*sh+(kh-1)*dh)*(v+2*pw)+(ow-1)*sw+(kw-1)*dw+1<=(h+2*ph)*(v+2*pw)) :a*multiplier",
 )
 def depthwise(x, w, y, multiplier, sh, sw, ph, pw, dh, dw, start, stop):
     """Planes [start, stop) of ``y``; plane p of n * channels * multiplier reads plane p // multiplier of ``x``."""
@@ -420,8 +419,7 @@ _SHORT = 16
 
 
 @kernel("r0[planes*kd*kh*kw*od*oh*ow] w0[planes*depth*height*width] i i i i i i i i i i i i i i i i i i i (planes>=0) (depth>=0) "
-        "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) "
-        "(float(planes)*kd*kh*kw*od*oh*ow<9e18) :planes", frozenset())
+        "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) :planes", frozenset())
 def add_columns(cols, dx, planes, depth, height, width, kd, kh, kw, od, oh, ow, sd, sh, sw, pd, ph, pw, dd, dh, dw, start, stop):
     """Columns of windows over three dimensions added up where they lie, one tap after another."""
     zero, size, at = dx.dtype.type(0), depth * height * width, start * kd * kh * kw * od * oh * ow

@@ -49,13 +49,12 @@ def add_elements(target, index, values):
 # (o, index[o, k, i], i) go with those at (o, k, i) of (outer, along, inner) others, which are p, q and r from one to the next: all
 # zeros where they are one number. The index has the others' shape, or is `alone`: one vector (along) for all of them.
 
-_SIZES = ("i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (alone>=0) (alone<=1) (float(outer)*v*inner<9e18) "
-          "(float(outer)*along*inner<9e18) :outer")
+_SIZES = ("i i i i i (outer>=0) (along>=0) (inner>=0) (v>=0) (alone>=0) (alone<=1) (float(outer)*v*inner<9e18) :outer")
 _INDEX = "x0[(1-alone)*outer*along*inner+alone*along]"
 _REACH = "(outer-1)*a+(v-1)*b+(inner-1)*c+1"
 _OTHERS = "r0[>=(outer-1)*p+(along-1)*q+(inner-1)*r+1]"
-_STEPS = "i i i (a>=0) (b>=0) (c>=0) (float(outer)*a+float(v)*b+float(inner)*c<9e18)"
-_BOTH = f"{_STEPS} i i i (p>=0) (q>=0) (r>=0) (float(outer)*p+float(along)*q+float(inner)*r<9e18)"
+_STEPS = "i i i (a>=0) (b>=0) (c>=0)"
+_BOTH = f"{_STEPS} i i i (p>=0) (q>=0) (r>=0)"
 
 
 @register_jitable
@@ -293,8 +292,7 @@ def segments(x, index, starts, counts, y, how, start, stop):
 
 # Segments of a dimension, the middle one of (outer, n, rest), by their lengths or, with ``bounds``, where they begin and the last one ends.
 
-_CUT = ("i i i i i (outer>=0) (n>=0) (rest>=0) (bounds>=0) (bounds<=1) (many>=bounds) (float(outer)*n*rest<9e18) "
-        "(float(outer)*many*rest<9e18) :outer")
+_CUT = ("i i i i i (outer>=0) (n>=0) (rest>=0) (bounds>=0) (bounds<=1) (many>=bounds) :outer")
 
 
 @kernel(f"r0[outer*n*rest] x0[outer*many] w0[outer*(many-bounds)*rest] i s i {_CUT}", dtypes="fdEe")

@@ -381,7 +381,7 @@ def _products(x, first, n, step, width, s):
 
 
 @kernel("r0[outer*n*inner] w0[outer*((n+per_block-1)//per_block)*inner] i i i i i i i (outer>=0) (n>=0) (inner>=0) (per_block>0) "
-        "(float(outer)*n*inner<9e18) :outer*((n+per_block-1)//per_block)*((inner+127)//128)", EXACT)
+        ":outer*((n+per_block-1)//per_block)*((inner+127)//128)", EXACT)
 def fold(x, y, outer, n, inner, per_block, term, last, lanes, start, stop):
     """Sums (``term`` 0; 1 of magnitudes, 2 of squares, 3 of what is not NaN) or products (4), one for ``per_block`` numbers; divided by
     ``last``, or their root where that is -1, or as they are for 0. With ``lanes`` in another order than NumPy's, which is quicker."""
@@ -445,7 +445,7 @@ def _multiplied(x, at, z, by, step, m, y, room, to):
 
 
 @kernel("r0[outer*n*inner] r0[nb] w0[outer*((n+per_block-1)//per_block)*inner] i i i i i i i i (outer>=0) (n>0) (inner>=0) (per_block>0) "
-        "(float(outer)*n*inner<9e18) (z0>=0) (z1>=0) (z2>=0) (float(outer)*z0+float(n)*z1+float(inner)*z2<9e18) "
+        "(z0>=0) (z1>=0) (z2>=0) "
         "((outer*inner==0)|((outer-1)*z0+(n-1)*z1+(inner-1)*z2<nb)) :outer*((n+per_block-1)//per_block)*((inner+127)//128)", EXACT, "fdEe",
         fresh=True)
 def fold_products(x, z, y, outer, n, inner, per_block, z0, z1, z2, lanes, start, stop):

@@ -420,7 +420,7 @@ def _transform(scratch, found, x, y, roots, window, o, m, n, of, lines, big, sma
     "r0[size] w0[o*give*m] d1[2*n] d1[n]? i i i i i i i i i i i i s (o>=0) (m>0) (n>0) (of>0) (o*m%of==0) (big>=0) (small>0) (along>0) "
     "(lines>0) (given>0) (given*(1+(have!=n))<=have) "
     "(((have==n)&((give==2*n)|(give==2*(n//2+1))))|((give==n)&(have==2*(n//2+1)))|((have==2*n)&(give==2*n))) "
-    "(float(o)*n*m<1e18) (float(o)*m/lines*big+float(lines)*small+float(given)*along<1e18) "
+    "(float(o)*n*m<1e18) "
     "(((o*m-1)//lines*big+(lines-1)*small+(given-1)*along+1)*(1+(have!=n))<=size) :o*m//of*((of+7)//8)",
 )
 def transform(x, y, roots, window, o, m, n, of, lines, big, small, along, given, have, give, inverse, factor, start, stop):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba.extending import register_jitable
 
 from .base import EXACT, kernel, u8, wide
 from .folds import rank, ranked
@@ -33,6 +34,16 @@ def runs(x, values, inverse, counts, many, start, stop):
     many[0] = i8(at) + 1
 
 
+@register_jitable
+def _digit(counts, k):
+    """The digit of the key at place `k` of the order of all, of which so many have each digit, and its place among those that have it."""
+    digit = i8(0)
+    while digit < 255 and k >= counts[u8(digit)]:
+        k -= counts[u8(digit)]
+        digit += 1
+    return digit, k
+
+
 @kernel("r0[n] w0[1] Q1[1] i i (k>=0) (k<n) (size>0) (size<=8) :1", EXACT, dtypes="fdlEeB", fresh=True)
 def selected(x, y, missing, k, size, start, stop):
     """The element of `size` bytes at place `k` of the order of all, byte by byte from the first, and how many are no numbers, which are at
@@ -45,10 +56,7 @@ def selected(x, y, missing, k, size, start, stop):
         counts[u8(((i8(rank(v)) >> i8(shift)) & i8(255)) ^ flip)] += 1
         nan += wide(v) != wide(v)
     missing[0] = nan
-    digit = i8(0)
-    while digit < 255 and k >= counts[u8(digit)]:
-        k -= counts[u8(digit)]
-        digit += 1
+    digit, k = _digit(counts, k)
     m = u8(0)
     for i in range(n):
         key = i8(rank(x[u8(i)]))
@@ -68,10 +76,7 @@ def selected(x, y, missing, k, size, start, stop):
         counts[:] = 0
         for i in range(left):
             counts[u8((room[u8(i)] >> i8(shift)) & i8(255))] += 1
-        digit = i8(0)
-        while digit < 255 and k >= counts[u8(digit)]:
-            k -= counts[u8(digit)]
-            digit += 1
+        digit, k = _digit(counts, k)
         m = u8(0)
         for i in range(left):
             key = room[u8(i)]

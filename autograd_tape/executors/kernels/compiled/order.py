@@ -230,7 +230,7 @@ def _arranged(keys, marks, x, values, index, size, inner, flip, start, stop):
 
 
 @kernel("r0[outer*size*inner] w0[outer*size*inner]? Q0[outer*size*inner]? i i i i (outer>=0) (inner>=0) (size>0) (size<2147483648) "
-        "(float(outer)*size*inner<9e18) :outer*inner", dtypes="fdlEeB")
+        ":outer*inner", dtypes="fdlEeB")
 def arranged(x, values, index, outer, size, inner, descending, start, stop):
     """The numbers of each row in order, equal ones as they come, and where they were; either may be left out. Few are exchanged, or
     counted; runs of them are merged, and of long rows bytes sorted."""
@@ -272,8 +272,7 @@ def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop)
             values[to + i * inner], index[to + i * inner] = x[first + at[i] * inner], at[i]
 
 
-@kernel("r0[outer*size*inner] w0[outer*k*inner] Q0[outer*k*inner] i i i i i i (outer>=0) (inner>=0) (k>0) (k<=size) "
-        "(float(outer)*size*inner<9e18) :outer*inner")
+@kernel("r0[outer*size*inner] w0[outer*k*inner] Q0[outer*k*inner] i i i i i i (outer>=0) (inner>=0) (k>0) (k<=size) :outer*inner")
 def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop):
     """The least, or largest, of each row and their places, which are torch's among equal ones."""
     scratch = np.empty(2 * size + 2 * FEW + 2, i8)
@@ -309,8 +308,7 @@ def _kth(scratch, x, values, index, size, inner, k, what, start, stop):
         values[r], index[r] = x[first + found * inner], found
 
 
-@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i i i (outer>=0) (inner>=0) (k>=0) (k<size) "
-        "(float(outer)*size*inner<9e18) :outer*inner")
+@kernel("r0[outer*size*inner] w0[outer*inner] Q0[outer*inner] i i i i i (outer>=0) (inner>=0) (k>=0) (k<size) :outer*inner")
 def kth(x, values, index, outer, size, inner, k, what, start, stop):
     """The element that comes at place `k` in the order of each row, and its place: torch's among equal ones, or where `what` is not 0 the
     first. Of rows with NaN it is the first NaN where `what` is 1; where it is 2 they are taken without, and the middle."""

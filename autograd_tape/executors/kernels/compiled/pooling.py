@@ -120,11 +120,10 @@ def avg_pool_backward(grad, dx, kh, kw, sh, sw, ph, pw, include_pad, divisor, st
 
 
 _GIVEN, _MADE = "planes*depth*height*width", "planes*od*oh*ow"
-_BOUNDS = ("x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i (planes>=0) (depth>=0) (height>=0) (width>=0) (sd>0) (sh>0) (sw>0) "
-           "(float(planes)*depth*height*width<9e18) (float(planes)*od*oh*ow<9e18) :planes")
+_BOUNDS = ("x1[od] x1[od] x1[oh] x1[oh] x1[ow] x1[ow] i i i (planes>=0) (depth>=0) (height>=0) (width>=0) (sd>0) (sh>0) (sw>0) :planes")
 #: Channels up to which each is walked through alone: loops over fewer cost more to enter than to run.
 _FEW = 4
-_INNER = "(channels>0) (float(planes)*depth*height*width*channels<9e18) (float(planes)*od*oh*ow*channels<9e18)"
+_INNER = "(channels>0)"
 
 
 @register_jitable

@@ -9,8 +9,7 @@ from .base import EXACT, f4, kernel, rounded, u8, wide
 
 @kernel("r0[na] r0[nb] r0[nc] w0[b*m*p] i i i i i i i i i i i i i (b>0) (m>0) (k>0) (p>0) (a1>=0) (a2>=0) (a3>=0) (b1>=0) (b2>=0) "
         "(b3>=0) (c1>=0) (c2>=0) (c3>=0) ((b-1)*a1+(m-1)*a2+(k-1)*a3<na) ((b-1)*b1+(k-1)*b2+(p-1)*b3<nb) "
-        "((nc==0)|((b-1)*c1+(m-1)*c2+(p-1)*c3<nc)) (float(b)*a1+float(m)*a2+float(k)*a3<9e18) "
-        "(float(b)*b1+float(k)*b2+float(p)*b3<9e18) (float(b)*c1+float(m)*c2+float(p)*c3<9e18) :b*m", EXACT, "Ee", fresh=True)
+        "((nc==0)|((b-1)*c1+(m-1)*c2+(p-1)*c3<nc)) :b*m", EXACT, "Ee", fresh=True)
 def multiply(x, z, c, y, b, m, k, p, a1, a2, a3, b1, b2, b3, c1, c2, c3, start, stop):
     """Products of b pairs of matrices (m, k) and (k, p) with steps of their own, plus ``c`` if there is one: sums in single precision, one
     number after another."""

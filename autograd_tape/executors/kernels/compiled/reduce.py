@@ -19,7 +19,7 @@ def sum_rows(x, y, start, stop):
 
 
 @kernel("r0[k] w0[o*total] i i i i i i (o>0) (count>0) (size>=0) (step>=0) (pitch>=0) (total>=0) ((count-1)*step+size<=total) "
-        "((o*count-1)*pitch+size<=k) (float(o)*count*pitch<9e18) :o", EXACT)
+        "((o*count-1)*pitch+size<=k) :o", EXACT)
 def overlap(x, y, o, count, size, step, pitch, total, start, stop):
     """Rows [start, stop) of ``y``: sums of ``count`` windows of ``size`` numbers, ``step`` apart there and ``pitch`` in ``x``, the last one
     first."""
@@ -86,8 +86,8 @@ def _totals(x):
 
 # An array (outer, n, inner) whose middle dimension something runs along, and which lies in memory by a step along each; items are pairs of
 # an outer index and a tile of inner ones. Results lie in order. Places are unsigned, or each is asked whether it counts from the end.
-_LINES = ("i i i i i i i (outer>=0) (n>=0) (inner>=0) (s0>=0) (s1>=0) (s2>=0) (float(outer)*n*inner<9e18) "
-          "(float(outer)*s0+float(n)*s1+float(inner)*s2<9e18) ((outer*n*inner==0)|((outer-1)*s0+(n-1)*s1+(inner-1)*s2<span)) "
+_LINES = ("i i i i i i i (outer>=0) (n>=0) (inner>=0) (s0>=0) (s1>=0) (s2>=0) "
+          "((outer*n*inner==0)|((outer-1)*s0+(n-1)*s1+(inner-1)*s2<span)) "
           ":outer*((inner+127)//128)")
 
 

@@ -218,7 +218,7 @@ def _products(a, places, taps, along, made):
 
 
 _GRID = ("i i i i i i ((taps==1)|(taps==2)|(taps==4)) ((s==2)|(s==3)) (depth>=0) (height>=0) (width>=0) "
-         "(float(depth)*height*width<9e18) (depth*height*width==size)")
+         "(depth*height*width==size)")
 
 
 @register_jitable(forceinline=True)
@@ -349,8 +349,7 @@ def weighted_sums_backward(grad, x, index, weight, dx, dw, start, stop):
     return True
 
 
-@kernel("r0[outer*length*inner] w0[outer*m*inner] x2[m,t] r2[m,t] i i i (t>0) (outer>=0) (length>=0) (inner>=0) "
-        "(float(outer)*length*inner<9e18) :outer", EXACT)
+@kernel("r0[outer*length*inner] w0[outer*m*inner] x2[m,t] r2[m,t] i i i (t>0) (outer>=0) (length>=0) (inner>=0) :outer", EXACT)
 def resampled(x, y, index, weight, outer, length, inner, start, stop):
     """Element i along the middle of three dimensions is the sum over t of ``weight[i, t] * x[index[i, t]]``, added up in order."""
     m, taps = index.shape

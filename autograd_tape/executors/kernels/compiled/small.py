@@ -165,7 +165,7 @@ def _one_(array: Any) -> object:
     return (lambda array: i8(1)) if array.dtype == types.int64 else lambda array: f8(1)
 
 
-@kernel("r0[n] w0[n*k] i i (n>=0) (k>=2) (float(n)*k<9e18) :n", EXACT, "fdl", fresh=True)
+@kernel("r0[n] w0[n*k] i i (n>=0) (k>=2) :n", EXACT, "fdl", fresh=True)
 def powers(x, y, k, turned, start, stop):
     """The powers 0 to k - 1 of numbers, or in the other order, of products in double precision or of integers."""
     for i in range(start, stop):
@@ -247,6 +247,18 @@ def _times(w, a, b, to, n):
                 w[u8(to + i * n + j)] += factor * w[u8(b + c * n + j)]
 
 
+@register_jitable
+def _series(w, c, odd, x2, x4, x6, inner, to, n):
+    """Every second term of Pade's polynomial, the even ones, or without a factor X the odd ones, of X^2, X^4 and X^6 in scratch."""
+    size = n * n
+    for i in range(size):
+        w[u8(inner + i)] = c[12 + odd] * w[u8(x6 + i)] + c[10 + odd] * w[u8(x4 + i)] + c[8 + odd] * w[u8(x2 + i)]
+    _times(w, x6, inner, to, n)
+    for i in range(size):
+        one = f8(i % (n + 1) == 0)
+        w[u8(to + i)] += c[6 + odd] * w[u8(x6 + i)] + c[4 + odd] * w[u8(x4 + i)] + c[2 + odd] * w[u8(x2 + i)] + c[odd] * one
+
+
 @kernel("r0[b*n*n] w0[b*n*n] T0[1] d1[14] i i (b>=0) (n>0) (n<=64) :b")
 def exponentials(a, y, failed, coefficients, b, n, start, stop):
     """Exponentials by scaling, an approximant of Pade's of degree 13 with such coefficients, and squaring; ``failed`` where a number is not
@@ -273,19 +285,9 @@ def exponentials(a, y, failed, coefficients, b, n, start, stop):
         _times(w, x, x, x2, n)
         _times(w, x2, x2, x4, n)
         _times(w, x4, x2, x6, n)
-        for i in range(size):
-            w[u8(inner + i)] = c[13] * w[u8(x6 + i)] + c[11] * w[u8(x4 + i)] + c[9] * w[u8(x2 + i)]
-        _times(w, x6, inner, even, n)
-        for i in range(size):
-            one = f8(i % (n + 1) == 0)
-            w[u8(even + i)] += c[7] * w[u8(x6 + i)] + c[5] * w[u8(x4 + i)] + c[3] * w[u8(x2 + i)] + c[1] * one
+        _series(w, c, 1, x2, x4, x6, inner, even, n)
         _times(w, x, even, odd, n)
-        for i in range(size):
-            w[u8(inner + i)] = c[12] * w[u8(x6 + i)] + c[10] * w[u8(x4 + i)] + c[8] * w[u8(x2 + i)]
-        _times(w, x6, inner, even, n)
-        for i in range(size):
-            one = f8(i % (n + 1) == 0)
-            w[u8(even + i)] += c[6] * w[u8(x6 + i)] + c[4] * w[u8(x4 + i)] + c[2] * w[u8(x2 + i)] + c[0] * one
+        _series(w, c, 0, x2, x4, x6, inner, even, n)
         for i in range(n):
             for j in range(n):
                 p, q = w[u8(even + i * n + j)], w[u8(odd + i * n + j)]
