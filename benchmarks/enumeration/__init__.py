@@ -16,6 +16,7 @@ What is measured
 
 How
     Both sides prepare the call (results must have the same shapes and dtypes), warm up, and count how many calls fill a sample. Then they
-    take turns, and the best sample of each counts. What torch refuses is no entry; what our side alone refuses is a failure, with its
-    reason. Rows are appended to a file of JSON lines as they come. On a machine that others use: `--threads 1 --clock cpu`.
+    take turns, and the best sample of each counts; where the ratio comes near the bounds that are counted, they take more turns. What torch
+    refuses is no entry; what our side alone refuses is a failure, with its reason. Rows are appended to a file of JSON lines as they come.
+    On a machine that others use: `--threads 1 --clock cpu`.
 """
