@@ -13,7 +13,8 @@ from ...annotations import Fn
 from ...dtypes import converted
 from ...strided import copy_like
 from ...warned import ignoring
-from ._on_demand import _NEVER, state
+from ._on_demand import _NEVER, HAS_VECTORS, state
+from .handy import Exact
 from .sharing import ufunc1
 
 __all__ = ["valued"]
@@ -25,6 +26,7 @@ _FEW = 4096
 """Truth values up to which it takes NumPy less to look two values up than to compute their bits."""
 _PLACES = frozenset("?bBhHiIl")
 """Dtypes whose numbers are places."""
+_looked_up = Exact("valued", "looked_up")
 
 
 def valued(kernel: Fn, x: np.ndarray, dtype: np.dtype, *how: Any) -> np.ndarray:
@@ -40,8 +42,10 @@ def valued(kernel: Fn, x: np.ndarray, dtype: np.dtype, *how: Any) -> np.ndarray:
         size = 1 << min(max(x.size.bit_length() - 1, 10), 16)
         if x.dtype.char == "?":
             return _either(x, _table(kernel, dtype, size, state.fused, how)[-_LOW : 2 - _LOW])
-        if _is_slow(kernel, x.size) and (places := _places(x)) is not None:
-            return _table(kernel, dtype, size, state.fused, how).take(places, mode="wrap")  # the mode without branches
+        slow = _is_slow(kernel, x.size)
+        if (slow or x.dtype.char == "l" and x.size >= state.fused and not HAS_VECTORS) and (
+                found := _of_places(x, _table(kernel, dtype, size, state.fused, how), slow)) is not None:
+            return found
     return _computed(kernel, converted(copy_like(x) if 0 in x.strides else x, dtype), how)
 
 
@@ -55,11 +59,21 @@ def _is_slow(kernel: Fn, size: int) -> bool:
     return size >= getattr(kernel, "slow_from", _NEVER) or kernel is np.arctanh
 
 
-def _places(x: np.ndarray) -> np.ndarray | None:
-    """Where integers stand in a table, if all do."""
+def _of_places(x: np.ndarray, table: np.ndarray, slow: bool) -> np.ndarray | None:
+    """What a table has of integers in rows, if all are in it: where there is machine code for that, or the function is `slow`."""
+    if x.dtype.char == "l" and (run := _looked_up.over(table.dtype.char, x.size)) is not None:
+        found = np.empty(x.shape, table.dtype)
+        try:
+            run(x.size, 1, x, table, found, _LOW)
+            return found
+        except IndexError:
+            return None
+        except TypeError:  # memory that is not aligned
+            pass
+    if not slow:
+        return None
     places = np.add(x, _BEFORE, dtype=np.int64)
-    found: np.ndarray | None = places if 0 <= np.bitwise_or.reduce(places, None) < _HIGH - _LOW else None
-    return found
+    return table.take(places, mode="wrap") if 0 <= np.bitwise_or.reduce(places, None) < table.size else None  # the mode without branches
 
 
 @lru_cache(256)
