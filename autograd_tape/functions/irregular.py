@@ -193,31 +193,32 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     door.plain = defined(flat, body, " (below)")
     if make is not None:
         door.flat = defined(", ".join(names), [f"return _door.second({', '.join(source_of(params)[1])})"], " (second entrance)")
+    at_once: list[str] = []  # which leaves to the rest of the function what it stumbles over, missing arguments, too
     quick = rec.field("quick") if inner is rec.field("function") and make is None else None
     if quick is not None:
-        passes = [*_quick_lines(rec, signature, cells, quick), *passes]
+        at_once = _quick_lines(rec, signature, cells, quick)
     shown = rec.field("shown") if inner is rec.field("function") and make is None else None
     if shown is not None:
-        passes = [*_shown_lines(rec, signature, cells, shown), *passes]
+        at_once = [*_shown_lines(rec, signature, cells, shown), *at_once]
     becomes = rec.field("becomes")
     if becomes is not None:
-        passes = [*_become_lines(signature, cells, becomes), *passes]
+        at_once = [*_become_lines(signature, cells, becomes), *at_once]
     overwrites = rec.field("overwrites") if inplace or rec.field("function_") is None else None
     if overwrites is not None:
-        passes = [*_overwrite_lines(signature, cells, overwrites), *passes]
+        at_once = [*_overwrite_lines(signature, cells, overwrites), *at_once]
     fresh = rec.field("fresh") if make is None else None
     if fresh is not None:
-        passes = [*_fresh_lines(rec, signature, cells, fresh), *passes]
-    front = body if leads else [*passes, *body]
+        at_once = [*_fresh_lines(rec, signature, cells, fresh), *at_once]
+    at_once, front = ([], body) if leads else (at_once, [*passes, *body])
     native = (spelled and not leads and not rec.in_python and any([part.isidentifier() for part in head])
               and not any([part[0] == "_" for part in head]))  # which only Python functions of torch take
     if words or native:
         spelled_head, first, more = spelled_too(head, [""], words, loose) if words else told_where_missing(head, [""])
         cells |= more | {"_defaults": {p.name: p.default for p in params if p.has_default} | {"out": None}}
-        door.front = defined(", ".join(spelled_head), first[:-1] + front, "")
+        door.front = defined(", ".join(spelled_head), [first[0], *at_once, *first[1:-1], *front], "")
         door.front.__signature__ = signature_of(head, cells["_defaults"])  # type: ignore[attr-defined]  # functions may have it
     else:
-        door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), front, "")
+        door.front = make(frontend, frontend.namespace, door) if make is not None else defined(", ".join(head), at_once + front, "")
     entry: Any = door.front
     entry.door = door
     return door.front
@@ -243,7 +244,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     the record says `quick_complex`, of complex numbers. Where it says `quick_conjugates`, of real numbers their conjugates are returned."""
     frontend = cells["_F"]
     named = frontend.returned(rec) if rec.field("quick_named") else None
-    taken = "Q_ALL" if rec.field("quick_complex") else "Q_REAL"
+    taken = "Q_ANY" if rec.field("quick_complex") else "Q_NOT_COMPLEX"
     cells |= {"_quick": quick, "_ns": frontend.namespace, "_lacked": frozenset(rec.lacks),
               "_grad_mode": grad_mode, "_ENABLED": GradMode.ENABLED, "_sizes": _SIZES, "_Tensor": frontend.Tensor,
               "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
@@ -258,7 +259,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     listed = rec.params[0].name if rec.params[0].type == "Tensor[]" else ""
     if listed:
         tensors, names = [f"{listed}[0]"], names[1:]
-        tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_REAL'] or _k in _ns['Q_HALF']) "
+        tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_NOT_COMPLEX']) "
                      f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) "
                      f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None{recorded}]")
         arrays.append(f"[_x._data for _x in {listed}]")
@@ -270,9 +271,9 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             arrays.append(n)
             tests += _exact_tests(n, others.get(n, "Any") + "?" * (signature[n].default is None))
             continue
-        plain = f"(_k is _ns['Q_F32'] or _k in _ns['{taken}'] or _k in _ns['Q_HALF'])"
+        plain = f"(_k is _ns['Q_F32'] or _k in _ns['{taken}'])"
         if n != tensors[0]:  # whose kind the others mostly have
-            plain = f"({n}._k is _k or {n}._k in _ns['{taken}'] or {n}._k in _ns['Q_HALF'])"
+            plain = f"({n}._k is _k or {n}._k in _ns['{taken}'])"
         optional = types[n].endswith("?")
         leaves.append(f"({n} is None or {n}._node is None)" if optional else f"{n}._node is None")
         tests.append(f"({n} is None or {plain})" if optional else plain)
@@ -372,12 +373,12 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
     if tensors:  # the method's own name for its tensor may be another than the schema's
         own = arguments[0]
         found, arguments[0] = f"{own}._k if dtype is None else _ns['KINDS'][dtype.np]", f"{own}._data"
-        tests.append(f"{own}._k in _ns['Q_ANY']")
+        tests.append(f"(dtype is None or {own}._k in _ns['Q_ANY'])")
     else:
         left_out = "_int64" if rec.result == "int64" else "_default_float()"
         found = f"_ns['KINDS'][({left_out} if dtype is None else dtype).np]"
         tests.append("_F.default_device is None")
-    return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k in _ns['Q_ANY']:",
+    return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k is _ns['Q_F32'] or _k in _ns['Q_ANY']:",
             f"            _r = _fresh({', '.join(['_k', *arguments])})", "            if _r is not None:",
             "                _t = _new(_Tensor); _t._data = _r; _t._k = _k; _t._base = _t._v = _t._node = None",
             "                return _t", "except _STUMBLES: pass"]

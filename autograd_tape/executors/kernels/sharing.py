@@ -373,10 +373,13 @@ def zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 
 def set_all(out: np.ndarray, value: float) -> None:
     """`fill` of an array in rows, of single or double precision, with a number of Python's."""
-    if out.size < state.cheap or out.nbytes < _MUCH:
+    n = out.size
+    if n < state.cheap:
         out.fill(value)
+    elif n < 2 * _SHARED_GRAIN:  # a frame less
+        _arithmetic.fill.shared[out.dtype.char](_pool.cells, n, 1, out, value)
     else:
-        share_elements(_arithmetic.fill, out.dtype.char, out.size, out, value)
+        share_elements(_arithmetic.fill, out.dtype.char, n, out, value)
 
 
 def fill(out: np.ndarray, number: np.ndarray) -> None:

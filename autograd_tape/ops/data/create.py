@@ -264,16 +264,21 @@ class empty:
     def samples(rng): yield (2, 3)
 
 
-def _memory(size: tuple[int, ...], stride: tuple[int, ...], dtype: np.dtype) -> np.ndarray | None:
+def _memory(k: Kind, size: tuple[int, ...], stride: tuple[int, ...]) -> np.ndarray | None:
     """An unset array with strides; None where the sizes or strides are none as nearly all are."""
     if size.__class__ is not tuple or not _INTEGERS.issuperset(map(type, size + stride)):  # what is kept tells no integers from others
         return None
+    dtype = k.np
     laid = _laid(size, stride, dtype.itemsize)
     if laid is None:
         return None
     memory, order, steps = laid
     array = np.empty(memory, dtype)
-    return np.ndarray(size, dtype, array, 0, steps) if order is None else array.transpose(order) if order else array
+    return (np.ndarray(size, dtype, array, 0, steps) if order is None else array.T if order == _COLUMNS else
+            array.transpose(order) if order else array)
+
+
+_COLUMNS = (1, 0)
 
 
 Laid = tuple[int | tuple[int, ...], tuple[int, ...] | None, tuple[int, ...]]
@@ -301,7 +306,7 @@ class empty_strided_:
     """
 
     unset = True
-    def fresh(k, size, stride): return _memory(size, stride, k.np)
+    fresh = _memory
 
     def function(F, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if len(size) != len(stride):
@@ -398,11 +403,12 @@ class full:
 
 def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | None:
     """A new array of a plain number; None where the number may not be one of the dtype."""
-    most = 128 if k.dtype.category < FLOATING else 65000
-    if not (value.__class__ in _NUMBERS and -most < value < most and k.np.kind != "u"):  # type: ignore[operator]
+    dtype = k.np
+    most = 65000 if dtype.char in "fd" or k.dtype.category >= FLOATING else 128
+    if not (value.__class__ in _NUMBERS and -most < value < most and dtype.kind != "u"):  # type: ignore[operator]
         return None
-    array = np.empty(size, k.np)
-    if k.np.char in "fd":
+    array = np.empty(size, dtype)
+    if dtype.char in "fd":
         set_all(array, value)  # type: ignore[arg-type]  # a number
     elif array.size < _SHORT and k.np.isbuiltin == 1 and k.np.itemsize > 2:
         array.fill(value)
@@ -627,7 +633,7 @@ class new_empty_strided:
     """
 
     unset = True
-    def fresh(k, data, size, stride): return _memory(size, stride, k.np)
+    def fresh(k, data, size, stride): return _memory(k, size, stride)
 
     def function(F, self, size, stride, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         return F.empty_strided(size, stride, dtype=self._k.dtype if dtype is None else dtype,
