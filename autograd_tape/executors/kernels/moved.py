@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from ._on_demand import LazyModule, state
-from .handy import Handy
+from .handy import LITTLE, Handy
 from .sharing import MOVED, copy
 
 __all__ = ["clear_outside", "fill_where", "lying", "places", "triangle", "turned"]
@@ -23,23 +23,40 @@ _KINDS = {c: c for c in "fdlHB"} | {"E": "H", "?": "B"}  # of dtypes that kernel
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
-def turned(x: np.ndarray, axes: Sequence[int], y: np.ndarray) -> bool:
-    """Writes ``x`` (C-contiguous) with the order of neighbouring ``axes`` reversed to ``y``; False where it did not.
+def turned(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray | None:
+    """``x`` (in rows) with the order of neighbouring ``axes`` reversed; None where NumPy is to do it.
 
-    >>> y = np.empty(3)
-    >>> turned(np.arange(3.0), (0,), y) and y.tolist() != [2, 1, 0]
-    False
+    >>> (y := turned(np.arange(3.0), (0,))) is None or y.tolist() == [2, 1, 0]
+    True
     """
-    char = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize)
-    if x.size < state.fused or char is None or not x.flags.aligned or (shape := _lines(x.shape, *axes)) is None:
-        return False
-    row = x.itemsize * shape[2]
-    if 1 < shape[2] < _SHORT and char != "l" and row % 8 == 0 and (wide := x.reshape(-1).view("d")).flags.aligned:
-        x, y, char, shape = wide, y.reshape(-1).view("d"), "d", (shape[0], shape[1], row // 8)
-    elif x.dtype.char not in _KINDS:
-        x, y = x.view(char), y.view(char)
-    _turn.share(char, shape[0], shape[1] * shape[2], 1, x, y, *shape)
-    return True
+    size, own = x.size, x.dtype
+    if size < state.fused or (turn := _turn_of(x.shape, own, axes)) is None:
+        return None
+    char, dtype, shape = turn
+    y = np.empty(x.shape, own)
+    source, target = (x, y) if dtype is own else (x.reshape(-1).view(dtype), y.reshape(-1).view(dtype))
+    try:
+        if size < LITTLE:  # a frame less
+            (_turn.at_hand.get(char) or _turn.surely(char))(shape[0], 1, source, target, *shape)
+        else:
+            _turn.share(char, shape[0], shape[1] * shape[2], 1, source, target, *shape)
+    except TypeError:  # what is not aligned
+        return None
+    return y
+
+
+@lru_cache(1024)
+def _turn_of(shape: tuple[int, ...], dtype: np.dtype, axes: tuple[int, ...]) -> tuple[str, np.dtype, tuple[int, int, int]] | None:
+    """The kernel's dtype, as what elements are moved, and the sizes before, of and behind neighbouring axes. None where they are no
+    neighbours, or there is no kernel."""
+    char = _KINDS.get(dtype.char) or MOVED.get(dtype.itemsize)
+    if char is None or not axes or (sizes := _lines(shape, *axes)) is None:
+        return None
+    before, n, behind = sizes
+    row = dtype.itemsize * behind
+    if 1 < behind < _SHORT and char != "l" and row % 8 == 0:
+        return "d", dtype if dtype.char == "d" else np.dtype("d"), (before, n, row // 8)
+    return char, dtype if dtype.char in _KINDS else np.dtype(char), sizes
 
 
 @lru_cache(512)

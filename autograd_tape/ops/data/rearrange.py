@@ -46,7 +46,7 @@ _BITS = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}  # as what elements are mov
 
 
 def _flip(input: np.ndarray, dims: Sequence[int]) -> np.ndarray:
-    axes, key, back = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *map(index, dims))
+    axes, key, back = _turning(input.ndim, dims) if dims.__class__ is int else _turning(input.ndim, *dims)
     flags = input.flags
     if flags.c_contiguous:
         return _rows_turned(input, axes, key)
@@ -61,8 +61,9 @@ def _rows_turned(input: np.ndarray, axes: tuple[int, ...], key: tuple[slice, ...
     """An array that lies in rows with the order of some dimensions reversed."""
     if input.size < SHORT:
         return input[key].copy()
-    result = np.empty(input.shape, input.dtype)
-    if not axes or not turned(input, axes, result):
+    result = turned(input, axes)
+    if result is None:
+        result = np.empty(input.shape, input.dtype)
         as_bits(result)[...] = as_bits(input)[key]
     return result
 
@@ -70,7 +71,7 @@ def _rows_turned(input: np.ndarray, axes: tuple[int, ...], key: tuple[slice, ...
 @lru_cache(512, typed=True)
 def _turning(n: int, *dims: int) -> tuple[tuple[int, ...], tuple[slice, ...], tuple[int, ...]]:
     """(dimensions counted from the front, the index that turns them, these dimensions in an array that is transposed)."""
-    axes = normalize_dims(dims, n) or ()
+    axes = normalize_dims(tuple(map(index, dims)), n) or ()
     return axes, tuple([_BACK if d in axes else _ALL for d in range(n)]), tuple([n - 1 - d for d in axes])
 
 
