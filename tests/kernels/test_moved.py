@@ -31,9 +31,10 @@ def test_turning(shape: tuple[int, ...], dtype: str, kernels: str, rng: np.rando
     x = _drawn(shape, dtype, rng)._data
     for first in range(len(shape)):
         for axes in [tuple(range(first, last)) for last in range(first + 1, len(shape) + 1)]:
-            for source in (x, np.concatenate([x.reshape(-1)[:1], x.reshape(-1)])[1:].reshape(shape)):  # from an odd element on
-                found = source.copy()
-                assert not moved.turned(source, axes, found) or found.tobytes() == np.flip(source, axes).tobytes()
+            odd = np.frombuffer(b"." + x.tobytes(), np.uint8)[1:].view(x.dtype).reshape(shape)  # from an odd byte on
+            for source in (x, np.concatenate([x.reshape(-1)[:1], x.reshape(-1)])[1:].reshape(shape), odd):  # or an odd element
+                found = moved.turned(source, axes)
+                assert found is None or found.dtype == x.dtype and found.tobytes() == np.flip(source, axes).tobytes()
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
