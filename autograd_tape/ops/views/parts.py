@@ -7,6 +7,7 @@ from itertools import accumulate
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -574,48 +575,49 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
         if F.numpy_words and (table := words_of(rec, [p.name for p in rec.params])):
             head, first, words = spelled_too(head, first, table)
         text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, Version, Info, watch_history, {', '.join([*words, '_defaults'])}):
+         STUMBLES, Version, Info, watch_history, ref, {', '.join([*words, '_defaults'])}):
     def {name}({', '.join(head)}):
         {"; ".join(first[:1])}
-        {"; ".join(first[1:-1])}
         try:
             k = input._k
             if k is ns["Q_F32"] or k in ns["Q_ALL"] or k in ns["Q_HALF"]:
                 arrays = kernel(input._data, {given}dim)
                 node, views = input._node, []
-                enabled = grad_mode() is ENABLED
-                recording = enabled and node is not None
-                if enabled:
+                if grad_mode() is ENABLED:
                     v, base = input._v, input._base
                     if v is None: input._v = {made('v')}
                     if base is None: base = input
-                if recording:
+                    if node is None:
+                        if not (known := v.views): v.views = known = []
+                        for a in arrays:
+                            t = new(Tensor); t._data = a; t._k = k; t._v = v; t._base = base; t._node = None; t._info = new(Info)
+                            views.append(t); known.append(ref(t))
+                            if not len(known) & 31: v.prune(); known = v.views
+                        return several(views)
                     n = new(Node)
                     for _ in arrays[1:]: next_id()
                     n.id, n.n_outputs, n.meta = next_id(), len(arrays), None
                     n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
+                    for a in arrays:  # each with a node which tells that it is one of several
+                        t = new(Tensor); t._data = a; t._k = k; t._v = v; t._base = base; t._node = OutputEdge(n, len(views))
+                        views.append(t)
+                    v.add_views(views)
+                    watch_history(base)
+                    return several(views)
                 for a in arrays:
-                    t = new(Tensor)
-                    t._data = a; t._k = k
-                    if enabled:
-                        t._v = v; t._base = base
-                        if recording: t._node = OutputEdge(n, len(views))  # which tells that it is one of several
-                        else: t._node = None; t._info = new(Info)
-                    else:
-                        t._node = None
-                        link_view(t, input, True)
+                    t = new(Tensor); t._data = a; t._k = k; t._node = None
+                    link_view(t, input, True)
                     views.append(t)
-                if enabled: v.add_views(views)
-                if recording: watch_history(base)
                 return several(views)
         except STUMBLES: pass
+        {"; ".join(first[1:-1])}
         return general((input, {given}dim))
     _this = {name}
     return _this
 """
         function: Fn = execute(text, "make", f"<{name}: {F.name}>", {})(
             general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, Version, OneOfSeveral, watch_history,
+            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, Version, OneOfSeveral, watch_history, ref,
             *words.values(), rec.defaults)
         if words:
             function.__signature__ = signature_of(plain, rec.defaults)  # type: ignore[attr-defined]  # functions may have it
