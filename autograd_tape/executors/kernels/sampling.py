@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from .halves import bits
 from .handy import Handy
 from .sharing import share, share_rows
 
-__all__ = ["gradients", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
+__all__ = ["Plan", "gradients", "plan_of", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
 
 Sizes = tuple[int, ...]
 _compiled = LazyModule("sampling")
@@ -26,6 +26,8 @@ _grid_sampled, _grid_gradients = Handy("sampling", "grid_sampled"), Handy("sampl
 _resampled = Handy("sampling", "resampled")
 #: Taps of a block of places, which stay in the cache; of more than one block, machine code adds up gradients, never NumPy.
 _TAPS = 1024
+#: In how many numbers' time NumPy takes all the steps from a grid to sums, of few places.
+_STEPS = 1 << 16
 #: Elements that NumPy gathers at once.
 _PART = 1 << 16
 #: Work that nobody shares.
@@ -33,31 +35,48 @@ _LITTLE = 32768
 _OUTSIDE = "weighted_sums: an index is outside of {} elements"
 
 
-def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: bool) -> np.ndarray | None:
-    """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3), each of which reads ``taps`` elements along each dimension: 1, 2 or 4.
-    ``padding`` is that of zeros, borders or reflection. None where there is no compiled code at hand, which half precision has, too."""
-    char, plan = x.dtype.char, _plan(x.shape, x.strides, x.itemsize, grid.shape, taps, padding, align)
-    if plan is None or grid.dtype is not x.dtype and grid.dtype != x.dtype or char not in "fdEe" or not (
-            x.flags.aligned and grid.flags.aligned):
+class Plan(NamedTuple):
+    """How images of a shape and strides are read at the places of a grid: how much is seen, the result's shape, whether images lie in
+    rows, or closely in memory at all, shapes of the grid and of the result for the kernel, how its work is shared, what it takes beside
+    arrays, and whether there is little to do."""
+
+    sees: int
+    shape: Sizes
+    in_rows: bool
+    lies: bool
+    given: Sizes
+    made: Sizes
+    work: tuple[int, int, int]
+    arguments: tuple[int, ...]
+    little: bool
+
+
+def sampled(x: np.ndarray, grid: np.ndarray, plan: Plan | None) -> np.ndarray | None:
+    """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3) of their dtype, by the ``plan`` of `plan_of`. None where there is no
+    plan, or no compiled code at hand, which half precision has, too."""
+    if plan is None:
         return None
-    sees, shape, lies, given, made, work, arguments, little = plan
-    if (sees if char in "fd" else 32 * sees) < state.fused and _grid_sampled.of(char, sees) is None:
+    sees, shape, in_rows, lies, given, made, work, arguments, little = plan
+    char, seen = x.dtype.char, grid.flags
+    if char not in "fdEe" or not (seen.aligned and x.flags.aligned):
+        return None
+    run = _grid_sampled.of(char, _STEPS + sees) if (sees if char in "fd" else 32 * sees) < state.fused else _grid_sampled.surely(char)
+    if run is None:
         return None
     y = np.empty(shape, x.dtype)
-    places = grid if grid.flags.c_contiguous else contiguous(grid)
-    arrays = places.reshape(given), (x if lies else contiguous(x)).ravel("K"), y.reshape(made)
-    if little:  # a frame less
-        _grid_sampled.surely(char)(work[0], 1, *arrays, *arguments)
+    arrays = ((grid if seen.c_contiguous else contiguous(grid)).reshape(given), x if in_rows else x.ravel("K") if lies else contiguous(x),
+              y.reshape(made))
+    if little:
+        run(work[0], 1, *arrays, *arguments)
     else:
         _grid_sampled.share(char, *work, *arrays, *arguments)
     return y
 
 
 @lru_cache(512)
-def _plan(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int, padding: int, align: bool) -> tuple[Any, ...] | None:
-    """How images are read at the places of a grid: how much is seen, the result's shape, whether images are read as they lie, shapes of
-    the grid and of the result, how work is shared, what the kernel takes beside arrays, and whether there is little to do; None where
-    there is nothing to see."""
+def plan_of(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int, padding: int, align: bool) -> Plan | None:
+    """How images are read at the places of a grid, each of which reads ``taps`` elements along each dimension: 1, 2 or 4. ``padding`` is
+    that of zeros, borders or reflection. None where there is nothing to see."""
     n, channels, *spatial = shape
     s, length = grid[-1], prod(grid[1:-1])
     sees = n * length * taps**s * (channels + 8)
@@ -67,11 +86,13 @@ def _plan(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int, paddi
     blocks = -(-length // block)
     apart = [(m - 1) * t for m, t in zip(shape, strides)]
     lies = min(strides) >= 0 and sum(apart) + item == prod(shape) * item and not any([t % item for t in strides])
-    steps = [t // item for t in strides] if lies else [prod(shape[d + 1 :]) for d in range(s + 2)]
+    rows = [prod(shape[d + 1 :]) for d in range(s + 2)]
+    steps = [t // item for t in strides] if lies else rows
     deep, work = s == 3, (n * blocks, block * taps**s, channels + 8)
     sizes = spatial[0] if deep else 1, *spatial[-2:]
     arguments = (*sizes, taps, padding, align, *steps[:2], steps[2] if deep else 0, *steps[-2:], block, blocks)
-    return (sees, (n, channels, *grid[1:-1]), lies, (n, length, s), (n, channels, length), work, arguments, prod(work) < _LITTLE)
+    return Plan(sees, (n, channels, *grid[1:-1]), lies and steps == rows, lies, (n, length, s), (n, channels, length), work, arguments,
+                prod(work) < _LITTLE)
 
 
 def resampled(x: np.ndarray, axis: int, index: np.ndarray, weight: np.ndarray) -> np.ndarray | None:
@@ -109,7 +130,7 @@ def gradients(grad: np.ndarray, x: np.ndarray, grid: np.ndarray, taps: int, padd
     if not (sees and x.size and char in "fdEe" and x.dtype is grid.dtype is grad.dtype):
         return None
     many = sees >= state.fused if char in "fd" else serves(x, grid, taps)
-    if not many and (char in "eE" or length == 1 or _grid_gradients.of(char, sees) is None):
+    if not many and (char in "eE" or length == 1 or _grid_gradients.of(char, _STEPS + sees) is None):
         return None
     dx, dgrid = np.empty(x.shape if needs[0] else 0, x.dtype), np.empty(grid.shape if needs[1] else 0, x.dtype)
     size = prod(spatial)

@@ -148,7 +148,7 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
     if is_half(input):  # whose steps are rounded each
         if not TO_PLAIN and input._k in HALF_KINDS and grid._k is input._k:
             plain = input._node is None and grid._node is None
-            found = sampling.sampled(input._data, grid._data, _TAPS[mode], _PADDINGS.index(padding_mode), align) if plain else None
+            found = _sampled(input._data, grid._data, mode, padding_mode, align) if plain else None
             if found is not None:
                 return F.wrap(found, input._k)
             if sampling.serves(input._data, grid._data, _TAPS[mode]) and (mode, padding_mode) != ("bilinear", "reflection"):
@@ -165,12 +165,31 @@ def _fits(shape: tuple[int, ...], grid: tuple[int, ...], mode: str, ranks: tuple
             and (mode != "bicubic" or rank == 4))
 
 
-def _quick(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool, ranks: tuple[int, ...] = (4, 5)
+@lru_cache(512)
+def _plan(shape: tuple[int, ...], strides: tuple[int, ...], item: int, grid: tuple[int, ...], mode: str | int, padding_mode: str | int,
+          align: bool, ranks: tuple[int, ...]) -> sampling.Plan | None:
+    """How plain arrays of these shapes are read, by modes with names or numbers; None where they cannot be."""
+    if isinstance(mode, int) and isinstance(padding_mode, int):
+        if not (0 <= mode < 3 and 0 <= padding_mode < 3):
+            return None
+        mode, padding_mode = _MODES[mode], _PADDINGS[padding_mode]
+    if not isinstance(mode, str) or mode not in _MODES or padding_mode not in _PADDINGS or not _fits(shape, grid, mode, ranks):
+        return None
+    return sampling.plan_of(shape, strides, item, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
+
+
+def _sampled(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool) -> np.ndarray | None:
+    """What compiled code makes of arrays whose shapes fit."""
+    return sampling.sampled(input, grid, sampling.plan_of(input.shape, input.strides, input.itemsize, grid.shape, _TAPS[mode],
+                                                          _PADDINGS.index(padding_mode), align))
+
+
+def _quick(input: np.ndarray, grid: np.ndarray, mode: str | int, padding_mode: str | int, align: bool, ranks: tuple[int, ...] = (4, 5)
            ) -> np.ndarray | None:
     """What compiled code makes of plain arrays."""
-    if input.dtype.kind in "iub" or input.dtype is not grid.dtype or not _fits(input.shape, grid.shape, mode, ranks):
+    if input.dtype is not grid.dtype:
         return None
-    return sampling.sampled(input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
+    return sampling.sampled(input, grid, _plan(input.shape, input.strides, input.itemsize, grid.shape, mode, padding_mode, align, ranks))
 
 
 def _grid_composed(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool) -> TensorRef:
@@ -279,7 +298,7 @@ def _corner_weights(weights: list[list[np.ndarray]]) -> np.ndarray:
 @takes_half
 def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool) -> np.ndarray:
     sizes = input.shape[2:]
-    found = sampling.sampled(input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
+    found = _sampled(input, grid, mode, padding_mode, align)
     if found is not None:
         return found
     if input.dtype.char not in "fd":
@@ -437,10 +456,10 @@ class grid_sample:
 
     amp = "float32"
     def quick(input, grid, mode, padding_mode, align_corners):
-        if align_corners is not None and align_corners.__class__ is not bool:
-            return None
-        found = _quick(input, grid, mode, padding_mode, bool(align_corners))
-        if found is not None and align_corners is None:
+        if align_corners is not None:
+            return _quick(input, grid, mode, padding_mode, align_corners)
+        found = _quick(input, grid, mode, padding_mode, False)
+        if found is not None:
             warned.warn(_CHANGED)
         return found
 
@@ -480,11 +499,7 @@ def _below(name: str, n: int | None, shown: str) -> None:
         return _grid_sampled(F, input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners, ranks)
 
     def quick(input, grid, interpolation_mode, padding_mode, align_corners):
-        if not interpolation_mode.__class__ is padding_mode.__class__ is int or align_corners.__class__ is not bool:
-            return None
-        if not (0 <= interpolation_mode < 3 and 0 <= padding_mode < 3):
-            return None
-        return _quick(input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners, ranks)
+        return _quick(input, grid, interpolation_mode, padding_mode, align_corners, ranks)
 
     def samples(rng):
         if n != 3:
