@@ -18,7 +18,7 @@ from .halves import bits
 from .handy import Handy
 from .sharing import share, share_rows
 
-__all__ = ["Plan", "gradients", "plan_of", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
+__all__ = ["Plan", "gradients", "plan_of", "read", "resampled", "sampled", "serves", "weighted_sums", "weighted_sums_backward"]
 
 Sizes = tuple[int, ...]
 _compiled = LazyModule("sampling")
@@ -51,9 +51,15 @@ class Plan(NamedTuple):
     little: bool
 
 
-def sampled(x: np.ndarray, grid: np.ndarray, plan: Plan | None) -> np.ndarray | None:
-    """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3) of their dtype, by the ``plan`` of `plan_of`. None where there is no
-    plan, or no compiled code at hand, which half precision has, too."""
+def sampled(x: np.ndarray, grid: np.ndarray, taps: int, padding: int, align: bool) -> np.ndarray | None:
+    """Images (N, C, ...) at the places of a grid (N, ..., 2 or 3) of their dtype, each of which reads ``taps`` elements along each
+    dimension: 1, 2 or 4. ``padding`` is that of zeros, borders or reflection. None where there is no compiled code at hand, which half
+    precision has, too."""
+    return read(x, grid, plan_of(x.shape, x.strides, x.itemsize, grid.shape, taps, padding, align))
+
+
+def read(x: np.ndarray, grid: np.ndarray, plan: Plan | None) -> np.ndarray | None:
+    """The same by a plan; None where there is none."""
     if plan is None:
         return None
     sees, shape, in_rows, lies, given, made, work, arguments, little = plan
@@ -75,8 +81,7 @@ def sampled(x: np.ndarray, grid: np.ndarray, plan: Plan | None) -> np.ndarray | 
 
 @lru_cache(512)
 def plan_of(shape: Sizes, strides: Sizes, item: int, grid: Sizes, taps: int, padding: int, align: bool) -> Plan | None:
-    """How images are read at the places of a grid, each of which reads ``taps`` elements along each dimension: 1, 2 or 4. ``padding`` is
-    that of zeros, borders or reflection. None where there is nothing to see."""
+    """How `sampled` reads; None where there is nothing to see."""
     n, channels, *spatial = shape
     s, length = grid[-1], prod(grid[1:-1])
     sees = n * length * taps**s * (channels + 8)

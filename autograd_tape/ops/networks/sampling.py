@@ -148,7 +148,7 @@ def _grid_sampled(F: Functions, input: TensorRef, grid: TensorRef, mode: str, pa
     if is_half(input):  # whose steps are rounded each
         if not TO_PLAIN and input._k in HALF_KINDS and grid._k is input._k:
             plain = input._node is None and grid._node is None
-            found = _sampled(input._data, grid._data, mode, padding_mode, align) if plain else None
+            found = sampling.sampled(input._data, grid._data, _TAPS[mode], _PADDINGS.index(padding_mode), align) if plain else None
             if found is not None:
                 return F.wrap(found, input._k)
             if sampling.serves(input._data, grid._data, _TAPS[mode]) and (mode, padding_mode) != ("bilinear", "reflection"):
@@ -178,18 +178,12 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], item: int, grid: tup
     return sampling.plan_of(shape, strides, item, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
 
 
-def _sampled(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool) -> np.ndarray | None:
-    """What compiled code makes of arrays whose shapes fit."""
-    return sampling.sampled(input, grid, sampling.plan_of(input.shape, input.strides, input.itemsize, grid.shape, _TAPS[mode],
-                                                          _PADDINGS.index(padding_mode), align))
-
-
 def _quick(input: np.ndarray, grid: np.ndarray, mode: str | int, padding_mode: str | int, align: bool, ranks: tuple[int, ...] = (4, 5)
            ) -> np.ndarray | None:
     """What compiled code makes of plain arrays."""
     if input.dtype is not grid.dtype:
         return None
-    return sampling.sampled(input, grid, _plan(input.shape, input.strides, input.itemsize, grid.shape, mode, padding_mode, align, ranks))
+    return sampling.read(input, grid, _plan(input.shape, input.strides, input.itemsize, grid.shape, mode, padding_mode, align, ranks))
 
 
 def _grid_composed(F: Functions, input: TensorRef, grid: TensorRef, mode: str, padding_mode: str, align: bool) -> TensorRef:
@@ -298,7 +292,7 @@ def _corner_weights(weights: list[list[np.ndarray]]) -> np.ndarray:
 @takes_half
 def _grid_sampler(input: np.ndarray, grid: np.ndarray, mode: str, padding_mode: str, align: bool) -> np.ndarray:
     sizes = input.shape[2:]
-    found = _sampled(input, grid, mode, padding_mode, align)
+    found = sampling.sampled(input, grid, _TAPS[mode], _PADDINGS.index(padding_mode), align)
     if found is not None:
         return found
     if input.dtype.char not in "fd":
