@@ -25,7 +25,8 @@ from ._on_demand import KEPT, state
 from .handy import Handy
 
 __all__ = [
-    "add_outer", "few_halves", "kron", "matmul", "multiplier", "one_blas_thread", "outer_added", "product", "set_num_threads", "squares",
+    "add_outer", "few_halves", "few_halves_or", "kron", "matmul", "multiplier", "one_blas_thread", "outer_added", "product",
+    "set_num_threads", "squares",
 ]
 
 #: Multiply-adds below which one product stays on one thread: beyond it BLAS's own threads share it as well.
@@ -46,7 +47,8 @@ _CORES = frozenset([b"SkylakeX", b"Cooperlake", b"SapphireRapids"])
 _multiplied = Handy("products", "multiply")
 _outer_added, _add_outer = Handy("products", "outer_added"), Handy("products", "add_outer")
 _kron = Handy("products", "kron")
-_NOTHING: dict[str, np.ndarray] = {}  # what a product is added to where it is to nothing
+_at_hand = _multiplied.at_hand
+_NOTHING: dict[Any, np.ndarray] = {}  # what a product is added to where it is to nothing
 _lock = fork_safe_lock()
 _depth = 0
 _restore: int | None = None
@@ -244,30 +246,37 @@ def integers(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.matmul(a, b)
 
 
-def few_halves(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) -> np.ndarray | None:
-    """``np.matmul(a, b)`` of few numbers of one half precision, plus what is to be ``added``, rounded once: sums in single precision, one
-    product after another. None of many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
-    if state.fused > KEPT or a.dtype is not b.dtype:
-        return None
-    way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous)
-    if way is None:
-        return None
-    shape, sizes, turned_a, turned_b = way
-    x, z, char = a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b, a.dtype.char
-    if added is None:
-        c, more = _NOTHING.get(char), (0, 0, 0)
-        if c is None:
-            c = _NOTHING.setdefault(char, np.empty(0, a.dtype))
-    else:
-        c, more = added, _spread(added.shape, shape, len(b.shape) > 1)
-    y = np.empty(shape, a.dtype)
-    try:
-        _multiplied.surely(char)(sizes[0] * sizes[1], 1, x, z, c, y, *sizes, *more)
-    except TypeError:  # neither rows nor columns
-        if a.flags.forc and b.flags.forc and (added is None or added.flags.c_contiguous):
-            return None
-        return few_halves(a.copy(), b.copy(), added if added is None else added.copy())
-    return y
+def few_halves_or(otherwise: Callable[[np.ndarray, np.ndarray], Any], *ranks: int) -> Callable[..., Any]:
+    """``few_halves`` of factors of these ranks, if any, and what is given ``otherwise``: one frame, as few numbers are soon multiplied."""
+    def product(a: np.ndarray, b: np.ndarray, added: np.ndarray | None = None) -> Any:
+        dtype = a.dtype
+        if state.fused > KEPT or b.dtype is not dtype:
+            return otherwise(a, b)
+        way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous, ranks)
+        if way is None:
+            return otherwise(a, b)
+        shape, rows, numbers, turned_a, turned_b = way
+        c = added
+        if c is not None:
+            numbers = (*numbers[:-3], *_spread(c.shape, shape, b.ndim > 1))
+        elif (c := _NOTHING.get(dtype)) is None:
+            c = _NOTHING.setdefault(dtype, np.empty(0, dtype))
+        y = np.empty(shape, dtype)
+        try:
+            (_at_hand.get(dtype.char) or _multiplied.surely(dtype.char))(
+                rows, 1, a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b, c, y, *numbers)
+        except TypeError:  # neither rows nor columns
+            if a.flags.forc and b.flags.forc and (added is None or added.flags.c_contiguous):
+                return otherwise(a, b)
+            return product(a.copy(), b.copy(), added if added is None else added.copy())
+        return y
+
+    return product
+
+
+few_halves = few_halves_or(lambda a, b: None)
+"""``np.matmul(a, b)`` of few numbers of one half precision, plus what is to be ``added``, rounded once: sums in single precision, one
+product after another. None of many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
 
 
 @lru_cache(512)
@@ -285,10 +294,12 @@ def _spread(shape: tuple[int, ...], joint: tuple[int, ...], columns: bool) -> tu
 
 
 @lru_cache(512)
-def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bool
-          ) -> tuple[tuple[int, ...], tuple[int, ...], bool, bool] | None:
-    """The shape of a product, the sizes and steps for `multiply`, and which operand is to be turned; None where there are no numbers, or
-    many, and for batches that differ."""
+def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bool, ranks: tuple[int, ...]
+          ) -> tuple[tuple[int, ...], int, tuple[int, ...], bool, bool] | None:
+    """The shape of a product, how many rows it has, the sizes and steps for `multiply` where nothing is added, and which operand is to be
+    turned; None where there are no numbers, or many, and for other ranks, and batches that differ."""
+    if ranks and (len(a), len(b)) != ranks:
+        return None
     whole_a, whole_b = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
     (*batch, m, k), (*other, n, p) = whole_a, whole_b
     if k != n or batch and other and batch != other or 0 in (*a, *b):
@@ -298,7 +309,7 @@ def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bo
         return None
     turned_a, turned_b = not a_in_rows and len(a) > 1, not b_in_rows and len(b) > 1
     steps = (m * k * bool(batch), *((1, m) if turned_a else (k, 1)), k * p * bool(other), *((1, k) if turned_b else (p, 1)))
-    return (*(batch or other), *a[-2:-1], *b[1:][-1:]), (count, m, k, p, *steps), turned_a, turned_b
+    return (*(batch or other), *a[-2:-1], *b[1:][-1:]), count * m, (count, m, k, p, *steps, 0, 0, 0), turned_a, turned_b
 
 
 def _outer(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> bool:

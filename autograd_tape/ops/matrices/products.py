@@ -180,17 +180,18 @@ def _mm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
 _Way = Callable[[np.ndarray, np.ndarray], np.ndarray | None]
 
 
-def _in_halves(kernel: Fn, *ranks: int, few: _Way = blas.few_halves, many: _Way | None = None) -> Fn:
-    """A kernel of two factors, of these ranks if any, for half precision: by `few` where they are small, by `many` where that takes others,
-    else computed in single precision and rounded."""
+def _in_halves(kernel: Fn, *ranks: int, few: _Way | None = None, many: _Way | None = None) -> Fn:
+    """A kernel of two factors, of these ranks if any, for half precision: by `few` where they are small, as they are where there is none,
+    by `many` where that takes others, else computed in single precision and rounded."""
     def half(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-        fit = not ranks or (input.ndim, other.ndim) == ranks
-        found = few(input, other) if fit else None
-        if found is None and fit and many is not None and other.ndim == 1 and 0 < input.ndim < 3:
-            found = many(input, other)
+        found = None
+        if not ranks or (input.ndim, other.ndim) == ranks:
+            found = few(input, other) if few is not None else None
+            if found is None and many is not None and other.ndim == 1 and 0 < input.ndim < 3:
+                found = many(input, other)
         return halves.narrow(kernel(halves.widened(input), halves.widened(other)), input.dtype) if found is None else found
 
-    return half
+    return half if few is not None else blas.few_halves_or(half, *ranks)
 
 
 @op("mm(Tensor input, Tensor mat2) -> Tensor", quiet="numbers")
