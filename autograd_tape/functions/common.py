@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations import Arguments
-from ..dtypes import BOOL_KIND, COMPLEX, FLOATING, INTEGER, Kind, converted, default_dtype, inference_kind, kind, result_dtype
+from ..dtypes import BOOL_KIND, COMPLEX, FLOATING, INTEGER, Kind, default_dtype, inference_kind, kind, result_dtype
 from ..errors import AutogradError
+from ..executors.kernels.halves import cast
 from ..executors.kernels.pairs import ufunc2
 from ..modes import GradMode, grad_mode
 from ..record import Record
@@ -46,7 +47,7 @@ def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The elements in another dtype, laid out as torch lays out copies of expanded memory."""
     if a.flags.c_contiguous and a.dtype.char in _WITHOUT_MORE and dtype.char in _WITHOUT_MORE:
         return a.astype(dtype)
-    return converted(copy_like(a) if 0 in a.strides else a, dtype)
+    return cast(copy_like(a) if 0 in a.strides else a, dtype)
 
 
 class Common:
@@ -79,13 +80,13 @@ class Common:
                 if common is None or x._node is not None or other._node is not None or common in HALF_KINDS:
                     return None
                 if other._k is not common:
-                    b = b.astype(common.np) if b.flags.c_contiguous else in_dtype(b, common.np)
+                    b = b.astype(common.np) if b.flags.c_contiguous and other._k not in HALF_KINDS else in_dtype(b, common.np)
             if self._check is not None:
                 self._check(x, other, *more)
             if self._redirect is not None and self._redirect(x, other, *more) is not None:
                 return None
             if x._k is not common:
-                a = a.astype(common.np) if a.flags.c_contiguous else in_dtype(a, common.np)
+                a = a.astype(common.np) if a.flags.c_contiguous and x._k not in HALF_KINDS else in_dtype(a, common.np)
             result = self._kernel(a, b)
             if self._tests:
                 common = inference_kind(BOOL_KIND, common.inference)

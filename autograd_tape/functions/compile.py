@@ -473,16 +473,18 @@ def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[st
     common, where nobody looks at calls."""
     given, tests, opened = _by_position(rec), "".join([f" and {test}" for test in guard]), "True" * inplace
     integers = takes_integers(rec) and not (inplace and rec.promotion == "float")
-    lines = ["    else:", f"        if _k in Q_HALF{tests}: return (door.half or door.open_half({opened}))({given})"]
+    mixed = mixes(rec) and not inplace  # half precision beside another dtype goes on below
+    of_one = f" and getattr({rec.params[1].name}, '_k', _k) is _k" if mixed else ""
+    lines = ["    else:", f"        if _k in Q_HALF{tests}{of_one}: return (door.half or door.open_half({opened}))({given})"]
     if takes_complex(rec, inplace):
         alike = "".join([f" and getattr({p.name}, '_k', _k) is _k" for p in rec.tensor_params[1:] if p.type in _OF_KIND])
         lines.append(f"        if _k in Q_COMPLEX{tests}{alike}: return (door.complexes or door.open_complexes({opened}))({given})")
-    if mixes(rec) and not inplace:
+    if mixed:
         usual = "".join([f" and {test}" for test in _defaults_test(rec.params[2:])])
         if integers:  # those of one dtype, and with integers, have an entrance
             number = "_c is float or " * (_scalar_operand(rec) is not None)
             usual += f" and ({number}getattr({rec.params[1].name}, '_k', _k) is not _k)"
-        lines.append(f"        if _k in Q_ALL{tests}{usual} and (_r := door.mixed({given})) is not None: return _r")
+        lines.append(f"        if _k in Q_ANY{tests}{usual} and (_r := door.mixed({given})) is not None: return _r")
     if integers:
         lines.append(f"        if _k in Q_INTEGER{tests}: return (door.integers or door.open_integers({opened}))({given})")
     return lines

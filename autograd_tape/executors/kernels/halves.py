@@ -8,13 +8,14 @@ from typing import Any, overload
 import numpy as np
 
 from ...annotations import Fn
+from ...dtypes import converted
 from ...strided import empty_in_order
 from ...warned import ignoring
 from ._on_demand import LazyModule, state
 from .handy import Exact, Handy
 from .sharing import share_elements
 
-__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
+__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -24,6 +25,7 @@ FEW, _MANY = (512, 4096), 8192
 #: NumPy's functions of signs alone, for which its loops convert nothing, or next to nothing.
 OF_SIGNS = frozenset([np.absolute, np.negative])
 _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "narrow"), Handy("elementwise", "lookup")
+_REAL = frozenset("?bhilqBHILQfdeE")  # dtypes of real numbers
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
 #: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels.
 _SIMPLE: dict[object, Exact] = {f: Exact("elementwise", f.__name__) for f in (
@@ -67,6 +69,23 @@ def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
         if turned.flags.c_contiguous:
             return _cast(turned, dtype).transpose(0, a.ndim - 1, *range(1, a.ndim - 1))
     return a.astype(dtype)
+
+
+def cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """An array of NumPy's own dtypes, or of half precision, in another of these. Between half precision and others than float32, of which
+    there are kernels, many numbers go by way of that, as torch's do: NumPy converts them one by one.
+
+    >>> cast(np.arange(100), np.dtype(np.float16))[-1]
+    99.0
+    """
+    own, char = a.dtype.char, dtype.char
+    if a.size >= _CAST and a.flags.forc and own != char and own in _REAL and char in _REAL:
+        if own in "eE":
+            a, own = _cast(a, SINGLE), "f"
+        elif char in "eE" and own != "f":
+            a, own = a.astype(SINGLE), "f"
+        return _cast(a, dtype) if own != char else a
+    return converted(a, dtype)
 
 
 class _Tabled:

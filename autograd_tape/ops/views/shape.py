@@ -13,7 +13,7 @@ import numpy as np
 from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import DType, Device, bfloat16, bool_, converted, float16, float32
 from ...errors import ArgumentError, AutogradError
-from ...executors.kernels.halves import recast
+from ...executors.kernels import halves
 from ...executors.kernels.sharing import copy
 from ...executors.meta import elementwise_strides, meta_array
 from ...record import RECORDS, Sample, no_derivative, op
@@ -999,13 +999,11 @@ _MANY = 4096  # numbers, of which a comparison is faster than a conversion
 def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
     input = input if input.flags.c_contiguous else copy_like(input)
     own = input.dtype.char
-    if own == "f" and dtype in _HALVES or own in "eE" and dtype is float32:
-        return recast(input, dtype.np)
-    if own == "d" and dtype is float16:  # by way of float32
-        return recast(input.astype(np.float32), dtype.np)
+    if own in "eE" or dtype in _HALVES:
+        return halves.cast(input, dtype.np)
     if dtype is bool_ and own in "fdilhbB" and input.size >= _MANY:
         return np.not_equal(input, 0)  # in a third of the time
-    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group and dtype is not float16 else converted(input, dtype.np)
+    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group else converted(input, dtype.np)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)

@@ -156,20 +156,20 @@ def _tally(out, index, counts, a, b, c, v, along, inner, alone, start, stop, beg
     return True
 
 
-@kernel(f"r0[>={_REACH}] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHB")
+@kernel(f"r0[>={_REACH}] {_INDEX} w0[outer*along*inner] {_STEPS} {_SIZES}", dtypes="fdlHBe")
 def gather(source, index, y, a, b, c, outer, v, along, inner, alone, start, stop):
     """Elements of what lies in any order of its dimensions."""
     return _each(source, index, y, a, b, c, along * inner, inner, 1, v, along, inner, alone, start, stop, _take)
 
 
-@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} {_BOTH} {_SIZES}", dtypes="fdlHB")
+@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} {_BOTH} {_SIZES}", dtypes="fdlHBe")
 def scatter(out, index, source, a, b, c, p, q, r, outer, v, along, inner, alone, start, stop):
     """Elements put into what lies in any order of its dimensions, with gaps or without."""
     return _inside(index, v, along, inner, alone, start, stop) and _each(
         out, index, source, a, b, c, p, q, r, v, along, inner, alone, start, stop, _put)
 
 
-@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} r0[_] Q0[>=mean*({_REACH})] i i (mean>=0) (mean<=1) {_BOTH} {_SIZES}", dtypes="fdlEB")
+@kernel(f"w0[>={_REACH}] {_INDEX} {_OTHERS} r0[_] Q0[>=mean*({_REACH})] i i (mean>=0) (mean<=1) {_BOTH} {_SIZES}", dtypes="fdlEeB")
 def scatter_reduce(out, index, source, neutral, counts, how, mean, a, b, c, p, q, r, outer, v, along, inner, alone, start, stop):
     """Reduces into elements: by sum, product, maximum or minimum, from 0 on. What they were counts, too, unless there is a number that
     takes its place. A ``mean`` is the result by how many there were, of integers rounded down."""
@@ -244,7 +244,7 @@ def scatter_add(out, index, source, sums, counts, kept, mean, a, b, c, p, q, r, 
     return True
 
 
-@kernel("w0[n] b0[n] r0[_] :n", dtypes="fdlHB")
+@kernel("w0[n] b0[n] r0[_] :n", dtypes="fdlHBe")
 def put_where(out, mask, source, start, stop):
     """Puts one element after the other where the mask is set, as far as there are any."""
     at = 0
