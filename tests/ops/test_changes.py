@@ -75,7 +75,7 @@ def test_what_a_change_does_not_take_is_left_alone(kept: None) -> None:
     change, x = RECORDS["floor"].field("changes")[0], torch.full((4, 6), 1.5)
     assert not changed(change, x._k, 1, x[:, ::2]._data)
     by_other = RECORDS["add"].field("changes")[1]
-    assert not changed(by_other, x._k, 1, x._data, torch.ones(6)._data) and not changed(by_other, x._k, 1e30, x._data, x._data)
+    assert not changed(by_other, x._k, 1, x._data, torch.ones(1, 4, 6)._data) and not changed(by_other, x._k, 1e30, x._data, x._data)
     assert x.unique().tolist() == [1.5]
 
 

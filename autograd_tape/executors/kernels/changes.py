@@ -10,10 +10,11 @@ import numpy as np
 
 from ...annotations import Fn
 from ...dtypes import Kind
+from ...strided import contiguous_strides
 from ._on_demand import _NEVER, state
 from .elementwise import spread
 from .handy import Handy, Listed, Run
-from .pairs import OF_UFUNC, SLOW, in_rows, joint, steps_of
+from .pairs import OF_UFUNC, SLOW, in_rows, in_three, joint, steps_along, steps_of
 from .sharing import BIG, get_num_threads
 
 __all__ = ["Alone", "Beside", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
@@ -24,6 +25,7 @@ _ONE, _TWO = Listed("arithmetic", "change"), Listed("arithmetic", "change_by_two
 _alone, _whole = Handy("in_place", "alone"), Handy("in_place", "alone_whole")
 _by_two = Handy("in_place", "by_two")
 _tested, _combined = Handy("in_place", "tested"), Handy("in_place", "combined")
+_FEW = 64  # elements that NumPy copies one by one as soon as otherwise
 _SHORT = 64  # elements of a line of which NumPy takes longer to begin it
 
 
@@ -91,22 +93,32 @@ class Change(NamedTuple):
                 if x is not a and (a.base is not None or x.base is not None) and np.may_share_memory(a, x):
                     return False
             run = at_hand.get(char)
-            n = a.size
-            if run is None or state.fused == _NEVER or n >= BIG or not -MOST <= value <= MOST or not a.flags.c_contiguous or (
-                    len(others) > 1 and (others[0].size != n or others[1].size != n)):  # by lines
+            if run is None:
                 return changed(self, kind, value, a, *others)
-            rows = a,
+            if state.fused == _NEVER or (n := a.size) >= BIG and get_num_threads() > 1 or not -MOST <= value <= MOST:
+                return False
             given = value if as_given else number(value, kind)
+            flags = a.flags
+            turned = not flags.c_contiguous
             try:
-                if not others:
-                    run(op, given, rows, rows)
-                elif not two:
-                    run(op, given, others, rows)
+                if others:
+                    if turned and not flags.f_contiguous:
+                        return False
+                    if len(others) > 1 and (others[0].size < n or others[1].size < n) and _of_lines(char, op, given, a, *others, turned):
+                        return True
+                    others = tuple([x if x.shape == a.shape and (x.flags.f_contiguous if turned else x.flags.c_contiguous) else _laid(x, a)
+                                    for x in others])
+                    if turned:
+                        a, others = a.T, tuple([x.T for x in others])
+                    if two:
+                        run(op, given, others[:1], others[-1:], (a,))
+                    else:
+                        run(op, given, others, (a,))
                 else:
-                    first = others[:1]
-                    run(op, given, first, others[1:] or first, rows)
-            except (TypeError, ValueError):  # what does not lie so, or is broadcast
-                return changed(self, kind, value, a, *others)
+                    rows = a.T if turned else a,
+                    run(op, given, rows, rows)
+            except (TypeError, ValueError):  # what does not lie so, or does not fit
+                return False
             return True
 
         return over
@@ -139,20 +151,19 @@ class Beside(NamedTuple):
 
         def over(value: Any, a: np.ndarray, z: np.ndarray | None = None) -> bool:
             run, n = at_hand.get(char), a.size
-            one = z is None
+            lines: tuple[int, ...] | None = (1, 1, n, 0, 0, 0 if z is None else 1)
             if z is None:
                 z = scalars.get(value)
                 if z is None:
                     z = kind.scalar(value)
-            rows = a.flags.c_contiguous
-            if run is None or state.fused == _NEVER or not 0 < n < BIG or not (
-                    one or z.shape == a.shape and (a.base is None is z.base or a is z or not np.may_share_memory(a, z))):
+            elif (a.base is not None or z.base is not None) and a is not z and np.may_share_memory(a, z):
+                lines = None  # elements would be read after they were written
+            elif z.strides != a.strides or z.shape != a.shape:
+                lines = _lines_of(a.shape, a.flags.c_contiguous, z.shape, z.flags.c_contiguous) if z.flags.forc else None
+            if lines is None or run is None or state.fused == _NEVER or not 0 < n < BIG:
                 return _by_lines(self, kind, a, z)
             try:
-                if rows:
-                    run(1, 1, op, z, a, 1, 1, n, 0, 0, 0 if one else 1)
-                else:
-                    run(1, 1, op, z.T, a.T, 1, 1, n, 0, 0, 0 if one else 1)
+                run(lines[0] * lines[1], 1, op, z if z.flags.c_contiguous else z.T, a if a.flags.c_contiguous else a.T, *lines)
             except (TypeError, ValueError):
                 return _by_lines(self, kind, a, z)
             return True
@@ -288,42 +299,59 @@ def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *oth
             return False
         low, high = change.whole[1](value)
         return _of_whole(change.whole[0], low, high, a)
-    kernel = change.kernel.of(kind.np.char, a.size)
-    if kernel is None or not -MOST <= value <= MOST or a.size >= BIG and get_num_threads() > 1:
+    return change.kernel.of(kind.np.char, a.size) is not None and bool(change.over(kind)(value, a, *others))
+
+
+def _of_lines(char: str, op: int, value: float, a: np.ndarray, x: np.ndarray, z: np.ndarray, turned: bool) -> bool:
+    """Whether an array in rows, or in columns where it is `turned`, has been changed by two others, of which one or both are broadcast
+    to it."""
+    steps = _steps_over(a.shape, x.shape, z.shape, turned)
+    if steps is None or not steps[5] + steps[8] or (run := _by_two.of(char, a.size)) is None:
         return False
-    turned = not a.flags.c_contiguous
-    if turned and not a.flags.f_contiguous:
-        return False
+    if turned:
+        a, x, z = a.T, x.T, z.T
     try:
-        if len(others) > 1 and not turned and _of_lines(change, kind, value, a, others[0], others[1]):
-            return True
-        if len(others) > 1:  # a copy of what is broadcast costs less than NumPy's three passes
-            others = tuple([x if x.shape == a.shape else spread(x, a) for x in others])
-        a = a.T if turned else a
-        if others:
-            change.run(kernel, kind, value, (a,), *[(_beside(x.T if turned else x, a),) for x in others])
-        else:
-            change.run(kernel, kind, value, (a,))
-    except (TypeError, ValueError):  # what the kernel does not take
+        run(steps[0] * steps[1], 1, op, value, x, z, a, *steps)
+    except TypeError:  # one that lies otherwise
         return False
-    return True
-
-
-def _of_lines(change: Change, kind: Kind, value: float, a: np.ndarray, x: np.ndarray, z: np.ndarray) -> bool:
-    """Whether an array in rows has been changed by two others in rows, of which one or both are broadcast to it."""
-    steps = _steps_over(a.shape, x.shape, z.shape)
-    if steps is None or not steps[5] + steps[8] or (run := _by_two.of(kind.np.char, a.size)) is None:
-        return False
-    run(steps[0] * steps[1], 1, change.op_of(kind), change.number(value, kind), x, z, a, *steps)
     return True
 
 
 @lru_cache(1024)
-def _steps_over(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The sizes and steps of `steps_of`, where both operands are broadcast to a shape, which they leave as it is."""
-    return steps_of(shape, x, z) if shape == joint(shape, x) == joint(shape, z) else None
+def _steps_over(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...], turned: bool) -> tuple[int, ...] | None:
+    """The sizes and steps of `steps_of`, where both operands are broadcast to a shape, which they leave as it is; all of them with their
+    axes backwards where they are `turned`."""
+    if not shape == joint(shape, x) == joint(shape, z):
+        return None
+    if turned:
+        x, z, shape = [((1,) * (len(shape) - len(of)) + of)[::-1] for of in (x, z, shape)]
+    return steps_of(shape, x, z)
 
 
-def _beside(x: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """An operand as large as ``a``, which lies in rows, as it lies beside that; of others, too, what is refused there."""
-    return x if x.flags.c_contiguous or x.shape != a.shape else spread(x, a)
+@lru_cache(1024)
+def _lines_of(shape: tuple[int, ...], rows: bool, other: tuple[int, ...], others: bool) -> tuple[int, ...] | None:
+    """How an array that lies in rows, else in columns, is gone over by lines beside another, in rows or columns, that is broadcast to it:
+    sizes in three dimensions, and the other's steps; None where there is no such way.
+
+    >>> _lines_of((2, 3), True, (2, 1), True), _lines_of((2, 3), False, (2, 3), True)
+    ((1, 2, 3, 0, 1, 0), (3, 2, 1, 1, 3, 0))
+    """
+    if joint(shape, other) != shape:
+        return None
+    own = contiguous_strides(other) if others else contiguous_strides(other[::-1])[::-1]
+    steps = steps_along(other, own, len(shape))
+    if not rows:
+        shape, steps = shape[::-1], steps[::-1]
+    found = in_three(shape, steps)
+    if found is None or found[5] < 2:
+        return found
+    return (*found[1:3], 1, *found[4:], 0) if found[0] == 1 else None  # each number is a line
+
+
+def _laid(x: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """An operand as large as ``a``, and lying as that does."""
+    if x.ndim > a.ndim:
+        raise ValueError("an operand has more dimensions than what it changes")
+    if x.shape == a.shape and x.size < _FEW:
+        return x.copy("C" if a.flags.c_contiguous else "F")
+    return spread(x, a)

@@ -22,8 +22,8 @@ from .integers import shifted
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
-    "FEW", "LEAST", "MANY", "OF_UFUNC", "SHIFTS", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "joint", "known",
-    "neighbours", "pairwise", "steps_of", "ufunc2",
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SHIFTS", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "in_three", "joint",
+    "known", "neighbours", "pairwise", "steps_along", "steps_of", "ufunc2",
 ]
 
 _MOST = 1024
@@ -55,7 +55,7 @@ def geometry(x: tuple[int, ...], z: tuple[int, ...]) -> Geometry | None:
             known.clear()
         ndim = max(len(x), len(z))
         shape = joint(x, z)
-        sizes = None if shape is None else _sizes(shape, *[_steps(a, contiguous_strides(a), ndim) for a in (x, z)])
+        sizes = None if shape is None else in_three(shape, *[steps_along(a, contiguous_strides(a), ndim) for a in (x, z)])
         found = known[x, z] = None if shape is None or sizes is None else (shape, prod(shape), sizes)
         return found
 
@@ -81,12 +81,12 @@ def joint(x: tuple[int, ...], z: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple([max(n, m) for n, m in zip(x, z)])
 
 
-def _steps(shape: tuple[int, ...], strides: Sequence[int], ndim: int) -> list[int]:
+def steps_along(shape: tuple[int, ...], strides: Sequence[int], ndim: int) -> list[int]:
     """Strides of so many dimensions, none where an operand is repeated."""
     return [0] * (ndim - len(shape)) + [s if n > 1 else 0 for n, s in zip(shape, strides)]
 
 
-def _sizes(shape: Sequence[int], *steps: Sequence[int]) -> tuple[int, ...] | None:
+def in_three(shape: Sequence[int], *steps: Sequence[int]) -> tuple[int, ...] | None:
     """Sizes in three dimensions, the innermost last, with the steps of each operand; None where it takes more."""
     axes: list[tuple[int, ...]] = []  # size, and steps
     for size, *along in zip(shape, *steps):
@@ -110,7 +110,7 @@ def steps_of(shape: tuple[int, ...], *operands: tuple[int, ...]) -> tuple[int, .
     >>> steps_of((2, 3), (3,), (2, 1))
     (1, 2, 3, 0, 0, 1, 0, 1, 0)
     """
-    return _sizes(shape, *[_steps(a, contiguous_strides(a), len(shape)) for a in operands])
+    return in_three(shape, *[steps_along(a, contiguous_strides(a), len(shape)) for a in operands])
 
 
 Turn = tuple[tuple[slice, ...] | None, tuple[int, ...], bool, int]
@@ -131,13 +131,13 @@ def _in_any_order(x: tuple[int, ...], of_x: tuple[int, ...], z: tuple[int, ...],
     operands = [(own, [s // item for s in strides]) for own, strides in ((x, of_x), (z, of_z))]
     whole = not any([s < 0 or s % item for s in of_x + of_z])
     ndim, turns, steps = len(shape), [], []
-    order = memory_order(shape, *[_steps(*a, ndim) for a in operands])[0][::-1]
+    order = memory_order(shape, *[steps_along(*a, ndim) for a in operands])[0][::-1]
     for own, strides in operands:
         lead = ndim - len(own)
         turn, found = _turn(own, strides, tuple([d - lead for d in order if d >= lead]), whole)
         turns.append(turn)
-        steps.append(_steps(own, found, ndim))
-    sizes = _sizes([shape[d] for d in order], [steps[0][d] for d in order], [steps[1][d] for d in order])
+        steps.append(steps_along(own, found, ndim))
+    sizes = in_three([shape[d] for d in order], [steps[0][d] for d in order], [steps[1][d] for d in order])
     if sizes is None:
         return None
     laid: Geometry = tuple([shape[d] for d in order]), prod(shape), sizes
