@@ -254,15 +254,14 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     tensors = [n for n in names if n in types]
     tests, arrays, leaves = [], [], []
     # Where nobody records, it does not matter that parameters require gradients, unless an input itself is given back.
-    unrecorded, recorded = ("", "") if rec.field("gives_input") else (
-        " or _grad_mode() is not _ENABLED", " and _grad_mode() is _ENABLED")
+    unrecorded = "" if rec.field("gives_input") else " or _grad_mode() is not _ENABLED"
     listed = rec.params[0].name if rec.params[0].type == "Tensor[]" else ""
     if listed:
         tensors, names = [f"{listed}[0]"], names[1:]
         tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_NOT_COMPLEX']) "
-                     f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) "
-                     f"and not [_x for _x in {listed} if _x._k is not _k or _x._node is not None{recorded}]")
-        arrays.append(f"[_x._data for _x in {listed}]")
+                     f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) and len(_a := "
+                     f"[_x._data for _x in {listed} if _x._k is _k and (_x._node is None{unrecorded})]) == len({listed})")
+        arrays.append("_a")
     others = {p.name: p.type for p in rec.params if not p.is_tensor}
     if only := rec.field("quick_if"):
         tests.append(only)

@@ -197,3 +197,15 @@ def test_repeated_by_counts(dtype: str, dim: int | None, rng: np.random.Generato
         assert found.shape == expected.shape and found._data.tobytes() == expected.tobytes()
     with pytest.raises(RuntimeError, match="repeats can not be negative"):
         torch.repeat_interleave(x, torch.tensor([-1]), dim)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("rows", [(3,), (30,), (70000,), (7, 9000), (2, 70000)])
+def test_narrow_rows_are_joined_beside_others(rows: tuple[int, ...], dtype: str, rng: np.random.Generator) -> None:
+    """A few rows at once, and many a part at a time."""
+    parts = [_drawn((*rows, n), dtype, rng) for n in (1, 20, 3)]
+    found, at = torch.cat(parts, -1), 0
+    for part in parts:
+        assert torch.equal(found[..., at:at + part.shape[-1]], part)
+        at += part.shape[-1]
+    assert found.shape == (*rows, at)

@@ -542,14 +542,15 @@ def _gaps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[
     """Of many short rows with gaps between them: how many elements of memory they reach over, how many rows there are, and their sizes and
     steps in three dimensions; None of others."""
     axes = _merged_axes(shape, strides, item) if item in MOVED else []
-    if not 2 <= len(axes) <= 3 or axes[-1][1] != 1 or axes[-1][0] > _LONG or min(strides) < 0 or any([s % item for s in strides]):
+    if not 2 <= len(axes) <= 3 or axes[-1][1] != 1 or axes[-1][0] * item > _APART_BYTES or min(strides) < 0 or (
+            any([s % item for s in strides])):
         return None
     (n1, s1), (n2, s2), (n3, _) = [(1, 0)] * (3 - len(axes)) + axes
     return (1 + sum([(n - 1) * s for n, s in axes]), n1 * n2, (n1, n2, n3, s1, s2)) if n1 * n2 >= _ROWS_APART else None
 
 
-_ROWS_APART = 64
-"""Rows with gaps that NumPy copies sooner than a kernel is called."""
+_ROWS_APART, _APART_BYTES = 384, 192
+"""How many rows with gaps, and of how many bytes, NumPy copies sooner than a kernel is called."""
 
 _TURNED = 1 << 15
 """Up to how many elements NumPy copies in any order as fast as a kernel is called."""

@@ -38,7 +38,8 @@ def _in_rows(a: np.ndarray) -> np.ndarray:
 
 
 _concatenate = getattr(np.concatenate, "_implementation", np.concatenate)  # what is behind NumPy's dispatcher
-_NARROW, _FEW = 6, 1 << 15  # numbers up to which a row is a short run, and NumPy copies columns as fast
+_NARROW, _SOME, _FEW = 6, 8, 1 << 15  # numbers up to which a row is a short run, of how many it matters; NumPy copies columns as fast
+_NEAR = 1 << 20  # bytes that a cache holds
 
 
 def _one_by_one(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray | None:
@@ -49,7 +50,8 @@ def _one_by_one(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray | None:
         size, place = first.shape[1:], copy if first.size > _FEW else copy_into
         if [a for a in tensors if a.shape[1:] != size]:
             return None
-    elif 1 < n < 4 and d in (n - 1, -1) and first.flags.c_contiguous and min([a.shape[-1] for a in tensors if a.ndim]) <= _NARROW:
+    elif 1 < n < 4 and d in (n - 1, -1) and first.flags.c_contiguous and first.size >= _SOME * first.shape[-1] and (
+            min([a.shape[-1] for a in tensors if a.ndim]) <= _NARROW):
         d, size, place = n - 1, first.shape[:-1], copy_into
         if [a for a in tensors if a.ndim != n or a.shape[:-1] != size]:
             return None
@@ -57,11 +59,21 @@ def _one_by_one(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray | None:
         return None
     many = sum([a.shape[d] for a in tensors])
     result = np.empty((many, *size) if d == 0 else (*size, many), first.dtype)
-    moved, at = as_bits(result), 0
+    moved, at, pieces = as_bits(result), 0, []
     for a in tensors:
         end = at + a.shape[d]
-        place(as_bits(a), moved[..., at:end] if d else moved[at:end])
+        pieces.append((as_bits(a), at, end))
         at = end
+    if d == 0:
+        for a, at, end in pieces:
+            place(a, moved[at:end])
+        return result
+    # A part of the rows at a time, while what one tensor left of a line of memory is near.
+    rows = size[0]
+    step = rows if result.nbytes < _NEAR else max(1, rows * _NEAR // (4 * result.nbytes))
+    for start in range(0, rows, step):
+        for a, at, end in pieces:
+            place(a[start:start + step], moved[start:start + step, ..., at:end])
     return result
 
 

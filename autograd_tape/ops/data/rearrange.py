@@ -1098,8 +1098,13 @@ def _reordered(input: np.ndarray, geometry: Geometer, number: int) -> np.ndarray
         result = result if found[1] is None else result.transpose(found[1])
         return result if input.dtype.isbuiltin == 1 else result.view(input.dtype)
     moved = as_bits(input)
-    result = _carried_out(moved, *geometry(input.shape, number))
+    result = _carried_out(moved, *_kept_geometry(geometry, input.shape, number))
     return result if moved is input else result.view(input.dtype)
+
+
+@lru_cache(512, typed=True)
+def _kept_geometry(geometry: Geometer, shape: tuple[int, ...], number: int) -> Geometry:
+    return geometry(shape, number)
 
 
 def _carried_out(moved: np.ndarray, parts: tuple[int, ...], order: tuple[int, ...], shape: tuple[int, ...]) -> np.ndarray:
