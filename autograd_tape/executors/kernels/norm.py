@@ -106,11 +106,28 @@ def layer_norm_of_few(
     c: np.ndarray, n_dims: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``layer_norm`` of few numbers in order, where the kernel may be at hand."""
-    kept = c.shape[: c.ndim - n_dims] + (1,) * n_dims
-    n = prod(kept)
-    sizes = (1, n, 1, c.size // n, 1) if weight is None and bias is None else (1, n, c.size // n, 1, 1)
-    y, mean, rstd, _ = _normalized(c, sizes, weight, bias, eps)
-    return y, mean.reshape(kept), rstd.reshape(kept)
+    sizes, numbers, kept = _rows(c.shape, n_dims, weight is None and bias is None)
+    char, dtype = c.dtype.char, c.dtype
+    run = _normalize.of(char, c.size)
+    if run is None:
+        y, mean, rstd, _ = _normalized(c, sizes, weight, bias, eps)
+        return y, mean.reshape(kept[1:]), rstd.reshape(kept[1:])
+    n, y = sizes[1], np.empty(c.shape, dtype)
+    found = np.empty((3, n))
+    run(n, 1, c, _NOTHING[char] if weight is None else weight if weight.dtype is dtype and weight.flags.carray else _flat(weight, dtype),
+        _NOTHING[char] if bias is None else bias if bias.dtype is dtype and bias.flags.carray else _flat(bias, dtype), y, found, *numbers,
+        eps, False)
+    moments = (found if char == "d" else found.astype(_SINGLE)).reshape(kept)
+    return y, moments[0], moments[2]
+
+
+@lru_cache(512)
+def _rows(shape: tuple[int, ...], n_dims: int, plain: bool) -> tuple[tuple[int, int, int, int, int], tuple[int, ...], tuple[int, ...]]:
+    """What `_normalized` and its loop take of the sizes of rows, without parameters if they are ``plain``, and the shape of moments."""
+    kept = shape[: len(shape) - n_dims] + (1,) * n_dims
+    n, row = prod(kept), prod(shape[len(shape) - n_dims :])
+    sizes = (1, n, 1, row, 1) if plain else (1, n, row, 1, 1)
+    return sizes, (1, n * row, row, *sizes[2:]), (3, *kept)
 
 
 def _normalize_small(rows: np.ndarray, eps: float, y: np.ndarray, mean: np.ndarray, rstd: np.ndarray) -> None:
@@ -259,7 +276,7 @@ def _spread(k: int, m: int, *parameters: np.ndarray | None) -> tuple[Any, ...]:
     return k * m, 1, *[p if m == 1 else p.repeat(m) for p in flat]
 
 
-_DOUBLE = np.dtype(np.float64)
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _NOTHING = {char: np.empty(0, dtype) for char, dtype in (("f", np.float32), ("d", np.float64), ("e", np.float16), ("E", bfloat16.np))}
 
 

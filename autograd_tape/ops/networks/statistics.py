@@ -33,7 +33,21 @@ def _in_dtype(statistics: Sequence[np.ndarray], input: np.ndarray, *parameters: 
     return [s.astype(dtype, copy=False) for s in statistics]
 
 
+def _plain(input: np.ndarray, *parameters: np.ndarray | None) -> bool:
+    """Whether there are numbers, and all arrays are of one dtype with a fraction."""
+    dtype = input.dtype
+    return dtype.char in "fdeE" and input.size > 0 and all([p is None or p.dtype is dtype for p in parameters])
+
+
 # -- layers ---------------------------------------------------------------------------------------------------------------------------
+
+
+def _layers(input: np.ndarray, normalized_shape: Sequence[int], weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+            ) -> tuple[np.ndarray, ...]:
+    y, *statistics = normalization._layer_norm(input, normalized_shape, weight, bias, eps)
+    n = len(normalized_shape)
+    kept = (*input.shape[:input.ndim - n], *(1,) * n)
+    return y, *[s.reshape(kept) for s in _in_dtype(statistics, input, weight, bias)]
 
 
 @op("layer_norm_statistics(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
@@ -47,11 +61,7 @@ class layer_norm_statistics:
     saved_as = _of_layers("saved_as")
     layout = "rows"
     def sharding(call): return call.composed()
-    def numpy(input, normalized_shape, weight, bias, eps):
-        n = len(normalized_shape)
-        y, *statistics = _of_layers("numpy")(input, normalized_shape, weight, bias, eps)
-        kept = (*input.shape[:input.ndim - n], *(1,) * n)
-        return (y, *[s.reshape(kept) for s in _in_dtype(statistics, input, weight, bias)])
+    numpy = _layers
     def shape(input, normalized_shape, *rest):
         kept = (*input[:len(input) - len(normalized_shape)], *(1,) * len(normalized_shape))
         return input, kept, kept
@@ -92,6 +102,11 @@ class native_layer_norm:
     def function(F, input, normalized_shape, weight, bias, eps):
         return tuple(F.layer_norm_statistics(input, normalized_shape, weight, bias, eps))
 
+    def quick(input, normalized_shape, weight, bias, eps):
+        if _plain(input, weight, bias):
+            y, *statistics = _layers(input, normalized_shape, weight, bias, eps)
+            return np.ascontiguousarray(y), *statistics
+
     samples = get_record("layer_norm_statistics").field("samples")
     def errors(rng):
         yield (np.ones((2, 3)), (4,), None, None, 1e-5), RuntimeError, (
@@ -99,6 +114,15 @@ class native_layer_norm:
 
 
 # -- groups ---------------------------------------------------------------------------------------------------------------------------
+
+
+def _groups(input: np.ndarray, weight: np.ndarray | None, bias: np.ndarray | None, N: int, C: int, HxW: int, group: int, eps: float
+            ) -> tuple[np.ndarray, ...]:
+    if input.dtype.kind in "iub" or group < 1 or C % group or input.size != N * C * HxW or any(
+            [t is not None and t.shape != (C,) for t in (weight, bias)]):
+        raise ValueError("shapes do not match")
+    y, *statistics = fused.group_norm(input.reshape(N, C, HxW), group, weight, bias, eps)
+    return y.reshape(input.shape), *_in_dtype(statistics, input, weight, bias)
 
 
 @op("group_norm_statistics(Tensor input, Tensor? weight, Tensor? bias, int N, int C, int HxW, int group, float eps) -> "
@@ -110,12 +134,7 @@ class group_norm_statistics:
     lacks = _of_groups("lacks")
     saved_as = {"input": "input", "mean": "result1", "rstd": "result2"}
     def sharding(call): return call.composed()
-    def numpy(input, weight, bias, N, C, HxW, group, eps):
-        if input.dtype.kind in "iub" or group < 1 or C % group or input.size != N * C * HxW or any(
-                [t is not None and t.shape != (C,) for t in (weight, bias)]):
-            raise ValueError("shapes do not match")
-        y, *statistics = fused.group_norm(input.reshape(N, C, HxW), group, weight, bias, eps)
-        return (y.reshape(input.shape), *_in_dtype(statistics, input, weight, bias))
+    numpy = _groups
     def shape(input, weight, bias, N, C, HxW, group, eps): return input, (N, group), (N, group)
     def compose(F, input, weight, bias, N, C, HxW, group, eps):
         rows = F.reshape(input, (N, group, C // group * HxW))
@@ -200,6 +219,10 @@ class native_group_norm:
     lacks = _of_groups("lacks")
     def function(F, input, weight, bias, N, C, HxW, group, eps):
         return tuple(F.group_norm_statistics(input, weight, bias, N, C, HxW, group, eps))
+
+    def quick(input, weight, bias, N, C, HxW, group, eps):
+        if _plain(input, weight, bias):
+            return _groups(input, weight, bias, N, C, HxW, group, eps)
 
     samples = get_record("group_norm_statistics").field("samples")
 
