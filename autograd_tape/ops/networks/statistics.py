@@ -29,14 +29,20 @@ _of_layers, _of_groups, _of_channels = get_record("layer_norm").field, get_recor
 
 def _in_dtype(statistics: Sequence[np.ndarray], input: np.ndarray, *parameters: np.ndarray | None) -> list[np.ndarray]:
     """In the dtype of the parameters, which may be wider than that of the input."""
-    dtype = next((p.dtype for p in parameters if p is not None), input.dtype)
-    return [s.astype(dtype, copy=False) for s in statistics]
+    dtype = input.dtype
+    for p in reversed(parameters):
+        if p is not None:
+            dtype = p.dtype
+    return [s if s.dtype is dtype else s.astype(dtype, copy=False) for s in statistics]
 
 
 def _plain(input: np.ndarray, *parameters: np.ndarray | None) -> bool:
     """Whether there are numbers, and all arrays are of one dtype with a fraction."""
     dtype = input.dtype
-    return dtype.char in "fdeE" and input.size > 0 and all([p is None or p.dtype is dtype for p in parameters])
+    for p in parameters:
+        if p is not None and p.dtype is not dtype:
+            return False
+    return dtype.char in "fdeE" and input.size > 0
 
 
 # -- layers ---------------------------------------------------------------------------------------------------------------------------
@@ -45,9 +51,10 @@ def _plain(input: np.ndarray, *parameters: np.ndarray | None) -> bool:
 def _layers(input: np.ndarray, normalized_shape: Sequence[int], weight: np.ndarray | None, bias: np.ndarray | None, eps: float
             ) -> tuple[np.ndarray, ...]:
     y, *statistics = normalization._layer_norm(input, normalized_shape, weight, bias, eps)
-    n = len(normalized_shape)
-    kept = (*input.shape[:input.ndim - n], *(1,) * n)
-    return y, *[s.reshape(kept) for s in _in_dtype(statistics, input, weight, bias)]
+    mean, rstd = _in_dtype(statistics, input, weight, bias)
+    if mean.ndim != input.ndim:  # those of rows
+        mean, rstd = [s.reshape(*input.shape[:-1], 1) for s in (mean, rstd)]
+    return y, mean, rstd
 
 
 @op("layer_norm_statistics(Tensor input, int[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> "
@@ -104,8 +111,8 @@ class native_layer_norm:
 
     def quick(input, normalized_shape, weight, bias, eps):
         if _plain(input, weight, bias):
-            y, *statistics = _layers(input, normalized_shape, weight, bias, eps)
-            return np.ascontiguousarray(y), *statistics
+            found = _layers(input, normalized_shape, weight, bias, eps)
+            return found if found[0].flags.c_contiguous else (np.ascontiguousarray(found[0]), *found[1:])
 
     samples = get_record("layer_norm_statistics").field("samples")
     def errors(rng):
