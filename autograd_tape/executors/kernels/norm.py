@@ -19,7 +19,7 @@ from ...dims import normalize_dims
 from ...dtypes import bfloat16
 from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, compute_array, contiguous, is_half, state
 from .halves import recast, widened
-from .handy import Handy
+from .handy import Handy, Run
 from .moments import join, moments, of_rows
 from .sharing import BIG, share_rows
 from .reduce import RUN, add
@@ -107,27 +107,50 @@ def layer_norm_of_few(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``layer_norm`` of few numbers in order, where the kernel may be at hand."""
     sizes, numbers, kept = _rows(c.shape, n_dims, weight is None and bias is None)
-    char, dtype = c.dtype.char, c.dtype
-    run = _normalize.of(char, c.size)
-    if run is None:
-        y, mean, rstd, _ = _normalized(c, sizes, weight, bias, eps)
-        return y, mean.reshape(kept[1:]), rstd.reshape(kept[1:])
-    n, y = sizes[1], np.empty(c.shape, dtype)
-    found = np.empty((3, n))
-    run(n, 1, c, _NOTHING[char] if weight is None else weight if weight.dtype is dtype and weight.flags.carray else _flat(weight, dtype),
-        _NOTHING[char] if bias is None else bias if bias.dtype is dtype and bias.flags.carray else _flat(bias, dtype), y, found, *numbers,
-        eps, False)
+    run = _normalize.of(c.dtype.char, c.size)
+    if run is not None:
+        return _of_few(run, c, numbers, kept, weight, bias, eps)
+    y, mean, rstd, _ = _normalized(c, sizes, weight, bias, eps)
+    return y, mean.reshape(kept[1:]), rstd.reshape(kept[1:])
+
+
+def _of_few(
+    run: Run, c: np.ndarray, numbers: tuple[int, ...], kept: tuple[int, ...], weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Few numbers of a writable array in order by the loop for them, and their moments in a shape that is kept."""
+    dtype, rows = c.dtype, numbers[0]
+    char, y, found = dtype.char, np.empty(c.shape, dtype), np.empty((3, rows))
+    w = _NOTHING[char] if weight is None else weight if weight.dtype is dtype and weight.flags.carray else _flat(weight, dtype)
+    b = _NOTHING[char] if bias is None else bias if bias.dtype is dtype and bias.flags.carray else _flat(bias, dtype)
+    run(rows, 1, c, w, b, y, found, *numbers[1:], eps, False)
     moments = (found if char == "d" else found.astype(_SINGLE)).reshape(kept)
     return y, moments[0], moments[2]
 
 
+Sizes = tuple[int, int, int, int, int]
+
+
 @lru_cache(512)
-def _rows(shape: tuple[int, ...], n_dims: int, plain: bool) -> tuple[tuple[int, int, int, int, int], tuple[int, ...], tuple[int, ...]]:
+def _rows(shape: tuple[int, ...], n_dims: int, plain: bool) -> tuple[Sizes, tuple[int, ...], tuple[int, ...]]:
     """What `_normalized` and its loop take of the sizes of rows, without parameters if they are ``plain``, and the shape of moments."""
     kept = shape[: len(shape) - n_dims] + (1,) * n_dims
     n, row = prod(kept), prod(shape[len(shape) - n_dims :])
     sizes = (1, n, 1, row, 1) if plain else (1, n, row, 1, 1)
-    return sizes, (1, n * row, row, *sizes[2:]), (3, *kept)
+    return sizes, (n, 1, n * row, row, *sizes[2:]), (3, *kept)
+
+
+@lru_cache(512)
+def _groups(shape: tuple[int, ...], groups: int) -> tuple[Sizes, tuple[int, ...], tuple[int, ...]]:
+    """The same of groups of channels."""
+    n, channels, *rest = shape
+    if groups < 1 or channels % groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(shape)} and num_groups={groups}"
+        )
+    width, positions = channels // groups, prod(rest)
+    rows, row = n * groups, width * positions
+    return (1, rows, width, positions, groups), (rows, 1, rows * row, row, width, positions, groups), (3, n, groups)
 
 
 def _normalize_small(rows: np.ndarray, eps: float, y: np.ndarray, mean: np.ndarray, rstd: np.ndarray) -> None:
@@ -515,16 +538,14 @@ def group_norm(
     >>> y
     array([[-1.,  1.]])
     """
-    n, channels, *rest = x.shape
-    if groups < 1 or channels % groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(x.shape)} and num_groups={groups}"
-        )
-    width, positions = channels // groups, prod(rest)
-    if _in_pieces(x, n * groups, positions):
-        y, mean, rstd, _ = _normalized(_own(x), (1, n * groups, width, positions, groups), weight, bias, eps)
-        return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean.reshape(n, groups), rstd.reshape(n, groups)
+    sizes, numbers, kept = _groups(x.shape, groups)
+    if 0 < x.size < state.fused and x.dtype.char in "fdeE" and x.flags.carray and (run := _normalize.of(x.dtype.char, x.size)) is not None:
+        return _of_few(run, x, numbers, kept, weight, bias, eps)
+    shape = kept[1:]
+    n, channels, width = shape[0], x.shape[1], sizes[2]
+    if _in_pieces(x, sizes[1], sizes[3]):
+        y, mean, rstd, _ = _normalized(_own(x), sizes, weight, bias, eps)
+        return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean.reshape(shape), rstd.reshape(shape)
     c = contiguous(_wide(x))
     rows = _channels(c)[0]
     with ignoring():
@@ -534,7 +555,6 @@ def group_norm(
         if weight is not None:
             scale *= np.tile(_double(weight, channels, 1.0), n) if n != 1 else _double(weight, channels, 1.0)
         y = _scale_shift(rows, mean.repeat(width), scale, np.tile(shift, n) if n != 1 else shift)
-    shape = (n, groups)
     return (
         _as(y.reshape(c.shape), x.dtype),
         mean.astype(c.dtype).reshape(shape),
