@@ -325,3 +325,29 @@ def test_variances_of_long_rows(n: int, rng: np.random.Generator, kernels: str) 
     x = torch.tensor(1e4 + rng.standard_normal((2, n)), dtype=torch.float32)
     np.testing.assert_allclose(torch.std(x, 1).numpy(), np.std(x.double().numpy(), 1, ddof=1), 1e-6)
     np.testing.assert_allclose(torch.var_mean(x)[1].item(), x.double().mean().item(), 1e-6)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.bool_])
+def test_a_layouts_way_gives_what_was_given_before_it_was_found(at_hand: None, dtype: Any, rng: np.random.Generator) -> None:
+    for name in ("sum", "prod", "nansum", "mean", "amax", "amin", "any", "all", "argmin", "argmax"):
+        if dtype in (np.int64, np.bool_) and name == "mean" or dtype == np.bool_ and name.startswith("arg"):
+            continue
+        for x, dim, keepdim in _arrays(rng, dtype, 30, 20_000):
+            if isinstance(dim, tuple) and name in ("prod", "argmin", "argmax") or dim is None and (keepdim or name in ("any", "all")):
+                continue
+            t = TensorRef.of(x)
+            first, second, third = [getattr(F, name)(t if dim is None or i else TensorRef.of(x.copy("K")), dim, keepdim)._data
+                                    for i in range(3)]
+            for again in (second, third):
+                assert again.dtype == first.dtype and again.strides == first.strides
+                np.testing.assert_array_equal(again.view(np.uint8) if again.ndim and again.flags.c_contiguous else again,
+                                              first.view(np.uint8) if first.ndim and first.flags.c_contiguous else first)
+
+
+def test_a_way_is_left_where_numbers_are_out_of_step(at_hand: None) -> None:
+    plain, bytes_ = np.arange(6.0).reshape(2, 3), np.zeros(49, np.uint8)
+    apart = bytes_[1:].view(np.float64).reshape(2, 3)
+    apart[...] = plain
+    assert not apart.flags.aligned
+    for x in (plain, plain, apart):
+        assert F.prod(TensorRef.of(x), 1, False)._data.tolist() == [0.0, 60.0]

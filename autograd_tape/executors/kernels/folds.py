@@ -6,9 +6,10 @@ Few numbers are added in NumPy's order (see ``compiled/folds.py``), so machine c
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from ...annotations import Dims
 from ...dtypes import as_bits, bfloat16
 
 __all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "closely", "dot_rows", "ends", "extremes", "fold", "fold_products",
-           "in_memory", "spread", "whole_ends"]
+           "in_memory", "kept", "spread", "way_to_end", "way_to_fold", "way_to_place", "whole_ends"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -390,6 +391,115 @@ def spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) 
         x = np.ascontiguousarray(x.transpose(order))
     run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)
     return y, mean
+
+
+# -- the way of a layout ----------------------------------------------------------------------------------------------------------
+
+
+Way = Callable[[np.ndarray], Any]
+"""Reduces what lies as an array did, by one call of machine code."""
+
+
+def kept(kernel: Callable[..., Any], way: Callable[[np.ndarray, Dims, bool], Way | bool], chars: str = "fdleE", most: int = 1 << 62,
+         whole: bool = True) -> Callable[..., Any]:
+    """A reduction's kernel, which goes the way that it found once for a layout: few numbers are reduced sooner than all that decides where
+    they go is asked for. `way`, of such dtypes and up to so many elements, of all of them only with ``whole``, says True where that is
+    longer, and False where no machine code is at hand yet."""
+    ways: dict[tuple[object, ...], Way | bool] = {}
+
+    def reduced(input: np.ndarray, dim: Dims = None, keepdim: bool = False) -> Any:
+        if (dtype := input.dtype).char not in chars or input.size > most or dim is None and not whole:
+            return kernel(input, dim, keepdim)
+        if dim is not None and dim.__class__ is not int:
+            dim = tuple(dim) if dim.__class__ is list else dim
+            if not _is_plain(dim):
+                return kernel(input, dim, keepdim)
+        key = state.cheap, dtype, input.shape, input.strides, dim, keepdim
+        found = ways.get(key, False)
+        if found is False:
+            result, found = kernel(input, dim, keepdim), way(input, dim, keepdim)
+            if found is not False:
+                if len(ways) > 1000:
+                    ways.clear()
+                ways[key] = found
+            return result
+        if found is not True:
+            try:
+                return found(input)  # type: ignore[operator]
+            except TypeError:  # out of step with the processor's words
+                pass
+        return kernel(input, dim, keepdim)
+
+    return reduced
+
+
+def _written(run: Any, items: int, order: tuple[int, ...] | None, shape: tuple[int, ...], dtype: np.dtype, before: tuple[Any, ...],
+             after: tuple[Any, ...]) -> Way:
+    def way(x: np.ndarray) -> np.ndarray:
+        y = _empty(shape, dtype)
+        run(items, 1, x if order is None else x.transpose(order), *before, y, *after)
+        return y
+
+    return way
+
+
+def way_to_fold(x: np.ndarray, dim: Dims, keepdim: bool, term: int = SUM, last: int = 0) -> Way | bool:
+    """The way of `fold`."""
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or plan.char == "B" or plan.slabs is not None or x.size >= _ALONE:
+        return True
+    half, shape, dtype, lying = plan.char in "eE", plan.shape, x.dtype, plan.lying
+    many = plan.many if term != PRODUCT else x.size >= (state.fused >> 4 if half else state.fused)
+    if len(plan.steps) > 1 and (half or term == PRODUCT) or not many and not plan.exact and term != PRODUCT:
+        return True
+    run = _fold.of(plan.char, x.size)
+    if run is None:
+        return False
+    if plan.alone is not None:
+        return _written(run, plan.alone[0], plan.order, shape, dtype, (), (*plan.alone[1:], term, last, many))
+    if term == PRODUCT:
+        return True
+    order, steps = plan.order, []
+    for i, (items, _, outer, n, inner, per_block) in enumerate(plan.steps):
+        is_last = i + 1 == len(plan.steps)
+        size = (lying[0] if lying else shape) if is_last else outer * -(-n // per_block) * inner
+        steps.append((items, size, (outer, n, inner, per_block, SUM if i else term, last if is_last else 0, many)))
+
+    def way(x: np.ndarray) -> np.ndarray:
+        a = x if order is None else x.transpose(order)
+        for items, size, numbers in steps:
+            y = _empty(size, dtype)
+            run(items, 1, a, y, *numbers)
+            a = y
+        return a if lying is None else np.ascontiguousarray(a.transpose(lying[1])).reshape(shape)
+
+    return way
+
+
+def way_to_end(x: np.ndarray, dim: Dims, keepdim: bool, which: str) -> Way | bool:
+    """The way of `ends` to one of them."""
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or plan.once is None:
+        return True
+    items, *sizes, nothing = plan.once
+    run, before, after = _ends.of(plan.char, x.size), (nothing,) if which == ">" else (), (nothing,) if which == "<" else ()
+    return False if run is None else _written(run, items, plan.order, plan.shape, x.dtype, before, (*after, *sizes))
+
+
+def way_to_place(x: np.ndarray, dim: Dims, keepdim: bool, smallest: bool) -> Way | bool:
+    """The way of `extremes` to the place."""
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or plan.char == "B" or plan.once is None or plan.order is not None and dim is None:
+        return True
+    items, outer, n, inner, _ = plan.once
+    order, shape, kind, run = plan.order, plan.shape, x.dtype, _extremes.of(plan.char, x.size)
+
+    def way(x: np.ndarray) -> np.ndarray:
+        index = _empty(shape, np.int64)
+        run(items, 1, x if order is None else x.transpose(order), _empty(shape, kind), index, outer, n, inner, smallest)  # type: ignore[misc]
+        return index
+
+    return run is not None and way
 
 
 #: Most numbers of a column.

@@ -276,6 +276,9 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
                 return flat[position(flat)]  # NaN counts as an extreme to both, and this takes a quarter of the time
             if (ends := folds.whole_ends(input, sign)) is not None:
                 return ends[0]
+        return by_layout(input, dim, keepdim)
+
+    def along(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         if input.dtype.kind == "c":
             raise TypeError("complex numbers have no order")
         if (rows := folds.closely(input)) is not input:
@@ -298,6 +301,7 @@ def _extreme(ufunc: np.ufunc, name: str) -> Fn:
             return getattr(shared, "amax" if ufunc is np.maximum else "amin")(input, dim, keepdim)
         return finish(shared.exactly(ufunc, input, dim, keepdim), input)
 
+    by_layout = folds.kept(along, lambda input, dim, keepdim: folds.way_to_end(input, dim, keepdim, sign), "fdleE?")
     return kernel
 
 
@@ -623,7 +627,7 @@ def _position(name: str) -> Fn:
         wide = input if input.dtype.char not in "eE" else widened(input)
         return finish(method(wide, dim, None, keepdims=keepdim), input)
 
-    return kernel
+    return folds.kept(kernel, lambda input, dim, keepdim: folds.way_to_place(input, dim, keepdim, smallest), "eE", _SHORTER - 1)
 
 
 _argmax, _argmin = _position("argmax"), _position("argmin")

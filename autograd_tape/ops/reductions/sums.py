@@ -61,6 +61,10 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         if dim == 0 and input.ndim == 2:
             found = ONES[input.dtype.char, input.shape[0]].dot(input)
             return found.reshape(1, -1) if keepdim else found
+    return _sum_of_any(input, dim, keepdim)
+
+
+def _long_sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     if (rows := folds.closely(input)) is not input:
         return _sum(rows, dim, keepdim)
     # Few expanded numbers, as gradients of sums are, would only be looked at there.
@@ -80,6 +84,18 @@ def _sum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         return finish(shared.sum(input, dim, keepdim), input)
     result = shared.add(input, dim, None, keepdim)
     return result if dim is None else finish(result, input)
+
+
+def _way_to_sum(input: np.ndarray, dim: Dims, keepdim: bool) -> folds.Way | bool:
+    if input.dtype.char != "?":
+        return folds.way_to_fold(input, dim, keepdim)
+    if normalize_dims(dim, input.ndim) is None or input.size > _COUNTED:
+        return True
+    way = folds.way_to_fold(input.astype(np.int64), dim, keepdim)
+    return way if way.__class__ is bool else lambda x: way(x.astype(np.int64))  # type: ignore[operator]
+
+
+_sum_of_any = folds.kept(_long_sum, _way_to_sum, "fdleE?")
 
 
 def sum_of_products(x: np.ndarray, z: np.ndarray, dim: int) -> np.ndarray | None:
@@ -161,7 +177,11 @@ def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
         n = input.size if dim is None else count(input.shape, dim)
         if input.size <= SMALL and dim is not None and len(dim) == 1 and input.itemsize > 2:
             return _sum(input, dim[0], keepdim) / NUMBERS[input.dtype.char, n]
-    input = folds.closely(input)
+    return _mean_of_any(input, dim, keepdim)
+
+
+def _long_mean(input: np.ndarray, dim: tuple[int, ...] | None, keepdim: bool) -> np.ndarray:
+    n, input = count(input.shape, dim), folds.closely(input)
     if _is_long(input, dim if dim is None or len(dim) > 1 else dim[0]):
         return finish(shared.mean(input, dim, keepdim), input)
     found = folds.fold(input, dim, keepdim, folds.SUM, n) if n else None
@@ -170,6 +190,10 @@ def _mean(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     if input.dtype.char in "eE":
         return finish(np.asarray(shared.add(widened(input), dim, None, keepdim) / np.float32(n)).astype(input.dtype), input)
     return finish(shared.add(input, dim, None, keepdim) / input.dtype.type(n), input)
+
+
+_mean_of_any = folds.kept(_long_mean, lambda input, dim, keepdim: not input.size or folds.way_to_fold(
+    input, dim, keepdim, folds.SUM, count(input.shape, dim)))
 
 
 def loss_of(each: np.ndarray, reduction: str, *operands: np.ndarray) -> Any:
@@ -227,7 +251,7 @@ class mean:
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long")
 
 
-def _nansum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
+def _long_nansum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     input = folds.closely(input)
     found = folds.fold(input, dim, keepdim, folds.HELD)
     if found is not None:
@@ -236,6 +260,9 @@ def _nansum(input: np.ndarray, dim: Dims, keepdim: bool) -> np.ndarray:
     if not (total != total).any():  # there was none
         return total
     return _sum(np.where(np.isnan(input), input.dtype.type(0), input), dim, keepdim)
+
+
+_nansum = folds.kept(_long_nansum, lambda input, dim, keepdim: folds.way_to_fold(input, dim, keepdim, folds.HELD))
 
 
 @op("nansum(Tensor input, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor", quiet="all",
@@ -298,14 +325,14 @@ class nanmean:
 # -- products -----------------------------------------------------------------------------------------------------------
 
 
-def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
+def _long_prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
     if dim is not None:
         axis = wrap_dim(dim, input.ndim)
         dim = axis if input.ndim else None  # a number has no dimension, but may be asked for its first
     if input.dtype.char not in "eE":  # whose parts torch multiplies one after the other, rounding each time, where rows are taken in lanes
         input = folds.closely(input)
     wide = _WIDE.get(input.dtype.char)
-    if input.dtype.kind in "iub" and input.size >= shared.NARROW and dim is not None:
+    if _by_columns(input, dim):
         if input.dtype.char == "?":
             return finish(shared.exactly(np.bitwise_and, input, dim, keepdim).astype(np.int64), input)
         return finish(shared.exactly(np.multiply, input, dim, keepdim, wide), input)
@@ -320,6 +347,14 @@ def _prod(input: np.ndarray, dim: int | None, keepdim: bool) -> np.ndarray:
         last = products[(slice(None),) * dim + (slice(-1, None) if keepdim else -1,)]
         return np.ascontiguousarray(last) if last.__class__ is _ndarray else last
     return finish(_multiply(input, dim, wide if wide is not None and wide.kind == "i" else None, None, keepdim), input)
+
+
+def _by_columns(input: np.ndarray, dim: Dims) -> bool:
+    """Whether factors are integers that go side by side."""
+    return input.dtype.kind in "iub" and input.size >= shared.NARROW and dim is not None
+
+
+_prod = folds.kept(_long_prod, lambda input, dim, keepdim: _by_columns(input, dim) or folds.way_to_fold(input, dim, keepdim, folds.PRODUCT))
 
 
 def _others(F: Functions, input: Values, d: int) -> Values:
@@ -411,7 +446,7 @@ def _logical(ufunc: np.ufunc) -> Fn:
                                 shared.exactly(bits, _truths(input), axes, keepdim), input)
         return result.astype(np.uint8) if input.dtype.char == "B" else result
 
-    return kernel
+    return folds.kept(kernel, lambda input, dim, keepdim: dim == () or folds.way_to_end(input, dim, keepdim, side), "?", _JOINED, False)
 
 
 def _logical_overload(dim: int | tuple[int, ...] | None, keepdim: bool, **_: TensorRef) -> str:
