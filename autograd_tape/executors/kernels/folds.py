@@ -425,7 +425,7 @@ def kept(kernel: Callable[..., Any], way: Callable[[np.ndarray, Dims, bool], Way
             return result
         if found is not True:
             try:
-                return found(input)  # type: ignore[operator]
+                return found(input)
             except TypeError:  # out of step with the processor's words
                 pass
         return kernel(input, dim, keepdim)
