@@ -522,7 +522,7 @@ def qr(matrices: np.ndarray, rows: int, wanted: bool) -> tuple[Any, np.ndarray]:
     *lead, m, n = matrices.shape
     if m == 1 and matrices.dtype.kind == "f":  # nothing stands below the diagonal
         return np.ones((*lead, 1, 1), matrices.dtype) if wanted else None, matrices.swapaxes(-2, -1).copy()
-    if _few_numbers(matrices):
+    if _few_numbers(matrices) and m * rows * min(m, n) <= _LOOPS:  # of which rows are many where all columns of Q are wanted
         columns, k, count = matrices.swapaxes(-2, -1).copy(), min(m, n), prod(lead)
         tau, q, r = [np.empty((*lead, *shape), matrices.dtype) for shape in ((k,), (rows, m), (n, rows))]
         _factor.share(matrices.dtype.char, count, m * n, 2 * k, columns, tau, q, r, count, m, n, k, rows)

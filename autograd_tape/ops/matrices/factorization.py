@@ -703,6 +703,10 @@ def _decomposed(A: np.ndarray, full: bool, vectors: bool) -> Any:
     m, n = A.shape[-2:]
     if n >= _LONG * m > 0 and _is_long(n, m, full, vectors) and alone(A):
         found = _decomposed(adjoint(A), full, vectors)
+        if m == 1 and full and vectors and A.dtype.kind == "f":  # Q, one reflector, is symmetric but for the sign of its first column
+            q = found[0]
+            q[..., 0, 1:], q[..., 1:, 0] = q[..., 1:, 0].copy(), q[..., 0, 1:].copy()
+            return adjoint(found[2]), found[1], q
         return (adjoint(found[2]), found[1], adjoint(found[0])) if vectors else found
     if not (m >= _LONG * n > 0 and _is_long(m, n, full, vectors) and alone(A)):
         return lapack.svd(A, full) if vectors else lapack.svdvals(A)
@@ -744,7 +748,12 @@ def alone(A: np.ndarray) -> bool:
 
 def _svd(A: np.ndarray, full_matrices: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     u, s, vh = singular(A, full_matrices)
-    return _columns(u), s, _columns(vh)
+    return _in_columns(u), s, _in_columns(vh)
+
+
+def _in_columns(a: np.ndarray) -> np.ndarray:
+    """Matrices of one's own, column-major: themselves where they are."""
+    return a if a.size >= _QUICK and min(a.shape) > 1 and a.swapaxes(-2, -1).flags.c_contiguous else _columns(a)
 
 
 def _differences(F: Functions, x: Values) -> Values:
