@@ -606,7 +606,8 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
-        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else [])])
+        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else []),
+                                             *[f"{p.name} is not True" for p in rec.params if p.scales]])  # which equals 1
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
         if rec.field("by_parts"):  # as in `_quiet_test`
             quiet = "Q_REAL_NUMBERS"
@@ -627,8 +628,9 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         if other is not None:
             free = (f"{other.name}._k is _k and (({is_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
                     f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v)")
-            lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', quiet)} and {free.format(test)}:",
-                      *_beside_lines(rec, other)]
+            halved = isinstance((rec.field("changes") or {}).get(1), Change)  # of half precision few need no entrance of their own
+            lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', 'Q_ANY' if halved else quiet)} and {free.format(test)}:",
+                      *_beside_lines(rec, other, halved)]
             alpha = next((p.name for p in rec.params if p.scales), None)
             if alpha is not None:
                 scaled = free.format(" and _more is ..." if more else "")
@@ -652,13 +654,18 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
 
 
-def _beside_lines(rec: Record, other: Param) -> list[str]:
-    """The change by one of NumPy's functions of two arrays; by a kernel where those are broadcast, or where NumPy makes no vectors."""
+def _beside_lines(rec: Record, other: Param, halved: bool) -> list[str]:
+    """The change by one of NumPy's functions of two arrays; by a kernel where those are broadcast, or where NumPy makes no vectors, and by
+    that of their entrance where they are of half precision, which NumPy converts number by number."""
     slow = rec.field("numpy") in SLOW
     test = f"_a.size < {LEAST_CHANGED}" + f" or _a.shape == {other.name}._data.shape" * (not slow)
     lines = [] if isinstance((rec.field("changes") or {}).get(1), Change) else _change_lines(rec, [other], "1", False)
     lines = [f"if {test}: kernel(_a, {other.name}._data, _a)", "else:", *[f"    {line}" for line in lines],
              f"    broadcast(kernel, _a, {other.name}._data)"]
+    if halved:
+        lines = [f"if _a.size < {FEW}: kernel(_a, {other.name}._data, _a)",
+                 "elif _k in Q_HALF:", f"    if not over1[_k](1, _a, {other.name}._data): return (door.half or door.open_half(True))("
+                 f"{_by_position(rec)})", f"el{lines[0]}", *lines[1:]]
     return [" " * 12 + line for line in lines]
 
 
