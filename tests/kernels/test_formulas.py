@@ -77,6 +77,24 @@ def test_machine_code_gives_the_bits_of_python(function: str, dtype: type, mode:
     np.testing.assert_array_equal(np.signbit(out), np.signbit(expected) | np.isnan(expected) & np.signbit(out))
 
 
+@pytest.mark.skipif(not _on_demand.available(), reason="Numba is not installed")
+@pytest.mark.parametrize("function", [_single.erfc, _elementary.exp2_single, _elementary.log2_single, _elementary.tan_single])
+def test_products_and_sums_of_many_numbers_are_fused(function: Fn, mode: None) -> None:
+    """Next to nothing is left of that in single precision, but where the formula computes in it."""
+    formula = next(f for f in Formula.made if f.fused and f.function is function)
+    x = np.concatenate([X, -X, [1e-39, 1e-45, 128, 127.99999, -126.5, -149.5, -150], np.random.default_rng(0).normal(0, 20, 9000)])
+    with np.errstate(over="ignore"):
+        x = x.astype(np.float32)
+    expected, out = by_number(formula, [x]), np.empty_like(x)
+    _on_demand.use_numba("numba")
+    formula.over("f", (x,), out)
+    np.testing.assert_array_equal(np.isnan(out), np.isnan(expected))
+    usual = np.isfinite(expected)
+    np.testing.assert_array_equal(out[~usual], expected[~usual])
+    np.testing.assert_array_max_ulp(out[usual], expected[usual], 1)
+    assert np.count_nonzero(out[usual] != expected[usual]) < (1500 if function is _elementary.exp2_single else 2)
+
+
 IN_STEPS = [elementary.sinc_in_steps, special.logit_in_steps, special.xlog1py_in_steps]  # whose steps are rounded, as torch's
 
 

@@ -120,6 +120,8 @@ erf, erfc = _helper(math.erf, _passes("erf_of_lanes")), _helper(math.erfc, _pass
 #: A number of the arrays' dtype in double precision.
 wide = _helper(lambda x: x, lambda x: x.astype(np.float64) if x.ndim else float(x),
                cast("Scalar", np.float64))
+#: And one of double precision in single.
+single = _helper(lambda x: x, cast("Scalar", np.float32), cast("Scalar", np.float32))
 
 
 def settled(mask: bool) -> bool:
@@ -152,9 +154,23 @@ two_to.compiled, exponent.compiled = two_to, exponent  # type: ignore[attr-defin
 two_to.__name__, exponent.__name__ = "two_to", "exponent"
 
 
-def polynomial(coefficients: tuple[float, ...], x: float) -> float:
+def _cut(x: float) -> tuple[Any, Any]:
+    m, n = np.frexp(x)
+    low = m < math.sqrt(0.5)
+    return np.float64(np.where(low, m + m, m)), np.float64(n) - low
+
+
+# Of single precision, by their bits: a number times 2 to an integral power from -150 to 128, if it is from 1/2 to 2; and of a positive one
+# that is no denormal the power of 2 by which it is divided to be near 1, and what is left of it then, in double precision.
+single_times = _helper2(lambda x, n: math.ldexp(x, int(n)), lambda x, n: cast(Any, np.ldexp(x, np.asarray(n).astype(np.int32))))
+single_rest, single_exponent = [_helper(part, part) for part in (lambda x: _cut(x)[0], lambda x: _cut(x)[1])]
+for _function, _name in ((single_times, "single_times"), (single_rest, "single_rest"), (single_exponent, "single_exponent")):
+    _function.compiled, _function.__name__ = _function, _name  # type: ignore[attr-defined]
+
+
+def polynomial(coefficients: tuple[Any, ...], x: float) -> float:
     """By Horner's rule, from the highest power down."""
-    result = coefficients[0]
+    result: float = coefficients[0]
     for c in coefficients[1:]:
         result *= x  # of lanes in place: the array is this function's own
         result += c
@@ -204,14 +220,16 @@ class Formula:
         cost: its time against that of a few multiplications and a logarithm.
         own: whether it computes in the arrays' dtype, and not in double precision.
         chars: the dtypes that it is for.
+        fused: whether machine code may round a product and a sum once. Such a formula is for many numbers alone, without Python.
     """
 
     made: ClassVar[list[Formula]] = []
 
-    def __init__(self, function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd") -> None:
+    def __init__(self, function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int = 0, chars: str = "fd",
+                 fused: bool = False) -> None:
         split = function if isinstance(function, Split) else Split(function, ())
         self.function, self.beyond, self.whole = split.function, split.beyond, split.joined() if split.beyond else split.function
-        self.operands, self.cost, self.own, self.numbers, self.chars = operands, cost, own, numbers, chars
+        self.operands, self.cost, self.own, self.numbers, self.chars, self.fused = operands, cost, own, numbers, chars, fused
         #: Numbers that are not shared.
         self.short = 2 * _GRAIN // cost - 1
         #: Seconds in Python.
@@ -246,7 +264,7 @@ class Formula:
     def name(self) -> str:
         """That of the compiled loop, by the file of the function, whose module may have been silenced and then has no name."""
         module = os.path.basename(self.function.__code__.co_filename).removesuffix(".py")
-        return f"{module}.{self.function.__qualname__.replace('<locals>.', '')}"
+        return f"{module}.{self.function.__qualname__.replace('<locals>.', '')}{'.fused' * self.fused}"
 
     @property
     def digest(self) -> str:
@@ -314,15 +332,21 @@ class Formula:
                 left += [places[mask], places[~mask]]
 
 
-def unary(function: Scalar | Split, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | Split | None = None
-          ) -> Callable[..., np.ndarray]:
+def unary(function: Scalar | Split, cost: int = 1, own: bool = False, numbers: int = 0, single: Scalar | Split | None = None,
+          fused: bool = False) -> Callable[..., np.ndarray]:
     """The kernel of a function of one number; `cost` is its time against that of a few multiplications and a logarithm. It takes as many
-    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given.
+    Python numbers more as there are ``numbers``. Of float32 and of half precision it is `single`, where that is given, and of many such
+    numbers `fused`.
 
     >>> unary(lambda x: x * x)(np.float32([[1.0, 2.0]]))
     array([[1., 4.]], dtype=float32)
     """
-    return _of_one(*_formulas(function, 1, cost, own, numbers, single))
+    return _of_one(*_formulas(function, 1, cost, own, numbers, single), _fused(single, 1, cost) if single and fused else None)
+
+
+def _fused(single: Scalar | Split, operands: int, cost: int = 1, own: bool = False) -> Formula:
+    """That of many numbers of single precision, computed in double, of which next to nothing is left of what is not rounded."""
+    return Formula(single, operands, cost, own, chars="f", fused=True)
 
 
 def _formulas(function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int, single: Scalar | Split | None
@@ -334,16 +358,19 @@ def _formulas(function: Scalar | Split, operands: int, cost: int, own: bool, num
     return formula, of_single
 
 
-def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | None = None, chars: str = "fd", vectors: bool = True
-         ) -> Callable[[np.ndarray], np.ndarray]:
-    """NumPy's function of one number, which of many is the formula `double`, of float32 `single` where that is given: of the dtypes in
-    `chars`, and if NumPy has `vectors` of its own for the function, which it has for processors with AVX-512, only where it has not.
+def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | None = None, chars: str = "fd", vectors: bool = True,
+         own: bool = False) -> Callable[[np.ndarray], np.ndarray]:
+    """NumPy's function of one number, which of many is the formula `double`, of float32 `single` where that is given, with products and
+    sums fused, and in double precision but for `own`: of the dtypes in `chars`, and if NumPy has `vectors` of its own for the function,
+    which it has for processors with AVX-512, only where it has not.
 
     >>> many(np.sin, sin)(np.array([0.0]))
     array([0.])
     """
-    formula = _of_one(*_formulas(double, 1, 1, False, 0, single)) if single is not None else _of_one(*[Formula(
-        double, 1, 1, False, chars=chars)] * 2)
+    of_double = Formula(double, 1, 1, False, chars="d" if single is not None else chars)
+    of_single = of_double if single is None else _fused(single, 1, own=own)
+    of_single.ready = of_double.ready
+    formula = _of_one(of_double, of_single)
 
     def kernel(x: np.ndarray) -> np.ndarray:
         return formula(x) if x.size >= state.fused and x.dtype.char in chars and not (vectors and HAS_VECTORS) else ufunc1(function, x)
@@ -359,11 +386,14 @@ def many_of_passes(kernel: Callable[[np.ndarray], np.ndarray], chars: str = "fd"
     return kernel
 
 
-def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
+def _of_one(formula: Formula, of_single: Formula, of_many: Formula | None = None) -> Callable[..., np.ndarray]:
+    """The kernel of a formula of double precision, of one of single, and of one that computes many numbers of that instead."""
     ready, most = formula.ready, formula.short
+    ready_many = ready if of_many is None else of_many.ready
+    of_many = of_many or of_single
 
     def kernel(input: np.ndarray, *options: float) -> np.ndarray:
-        alone = ready.get(input.dtype)
+        alone = (ready if input.size < state.fused or input.itemsize != 4 else ready_many).get(input.dtype)
         if alone is not None and input.size <= most and state.fused != _NEVER:
             if input.flags.carray:
                 out = np.empty(input.shape, input.dtype)
@@ -381,12 +411,13 @@ def _of_one(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
                 return kernel(x.transpose(order), *options).transpose(np.argsort(order)).astype(input.dtype, copy=False)
         out = np.empty_like(x)
         char = x.dtype.char
-        (of_single if char == "f" else formula).over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
+        chosen = formula if char != "f" else of_single if x.size < state.fused else of_many
+        chosen.over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
         return out if out.dtype == input.dtype else out.astype(input.dtype)
 
     def over(input: np.ndarray, *options: float) -> bool:
         """Writes what machine code at hand gives over an array in rows; whether it did. It reads a copy, which a formula relies on."""
-        alone = ready.get(input.dtype)
+        alone = (ready if input.size < state.fused or input.itemsize != 4 else ready_many).get(input.dtype)
         if alone is None or input.size > most or state.fused == _NEVER or not input.flags.carray:
             return False
         alone[0](alone[1], input.size, 1, input.copy(), input, *options)
@@ -402,7 +433,8 @@ def _repeated(a: np.ndarray, sizes: tuple[Any, ...], steps: tuple[Any, ...]) -> 
     return a if sizes[:2] == (1, 1) and steps[2] == 1 else strided(a, sizes, [s * a.itemsize for s in steps]).ravel()
 
 
-def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
+def _of_two(formula: Formula, of_single: Formula, of_many: Formula | None = None) -> Callable[..., np.ndarray]:
+    ready_many = None if of_many is None else of_many.ready
     ready, most, given = formula.ready, formula.short, known_geometries.get
 
     def kernel(x: Any, z: Any) -> np.ndarray:
@@ -411,7 +443,9 @@ def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
                 (x, z, lies, None) if (lies := given((x.shape, z.shape))) and x.flags.c_contiguous and z.flags.c_contiguous else
                 in_rows(x, z))) is not None:
             a, b, (shape, n, sizes), back = found
-            if n <= most:
+            if n >= state.fused and ready_many is not None and dtype.char == "f":  # type: ignore[union-attr]  # of two arrays
+                alone = ready_many.get(dtype)
+            if n <= most and alone is not None:
                 out = np.empty(shape, x.dtype)
                 try:
                     alone[0](alone[1], n, 1, a, b, out, *sizes)
@@ -431,7 +465,8 @@ def _of_two(formula: Formula, of_single: Formula) -> Callable[..., np.ndarray]:
         out = np.empty(shape, x.dtype)
         if n:
             char = out.dtype.char
-            (of_single if char == "f" else formula).over(char, (a.ravel(), b.ravel()), out.reshape(n), sizes)
+            chosen = formula if char != "f" else of_single if of_many is None or n < state.fused else of_many
+            chosen.over(char, (a.ravel(), b.ravel()), out.reshape(n), sizes)
         out = laid_out(out, x, z) if found is None else out if back is None else out.transpose(back)
         return out if out.dtype == dtype else out.astype(dtype)
 
@@ -497,13 +532,15 @@ def _spread(a: np.ndarray, shape: tuple[int, ...], like: np.ndarray | None = Non
     return out
 
 
-def binary(function: Scalar | Split, cost: int = 1, own: bool = False, single: Scalar | Split | None = None) -> Callable[..., np.ndarray]:
-    """The kernel of a function of two numbers, over arrays that are broadcast; of float32 it is `single`, where that is given.
+def binary(function: Scalar | Split, cost: int = 1, own: bool = False, single: Scalar | Split | None = None, fused: bool = False
+           ) -> Callable[..., np.ndarray]:
+    """The kernel of a function of two numbers, over arrays that are broadcast; of float32 it is `single`, where that is given, and of many
+    such numbers `fused`.
 
     >>> binary(Split(lambda x, y: x + y, ((lambda x, y: y < 0.0, lambda x, y: x),)))(np.float32([1, 2]), np.float32([3, -3]))
     array([4., 2.], dtype=float32)
     """
-    return _of_two(*_formulas(function, 2, cost, own, 0, single))
+    return _of_two(*_formulas(function, 2, cost, own, 0, single), _fused(single, 2, cost) if single and fused else None)
 
 
 def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bool = False, own: bool = False,

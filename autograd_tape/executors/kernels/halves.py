@@ -142,7 +142,8 @@ class _Tabled:
             if len(self.found) > _MOST:
                 self.found.clear()
             self.found[key] = calls + 1
-        elif half.isnative and all([v or v is None or v is False for v in how]) and (self.formula is None or "f" in self.formula.shared):
+        elif half.isnative and all([v or v is None or v is False for v in how]) and (
+                self.formula is None or size >= state.fused or "f" in self.formula.shared):
             with ignoring():
                 every = np.arange(1 << 16, dtype=_BITS).view(half).reshape(-1, size)
                 self.found[key] = np.concatenate([self.function(part, *how) for part in every])

@@ -13,13 +13,14 @@ import numpy as np
 from ...executors.kernels import formulas
 from ...executors.kernels._on_demand import HAS_VECTORS
 from ...executors.kernels.elementwise import one_pass
-from ...executors.kernels.formulas import Scalar, Split, binary, copysign, exponent, many, many_of_passes, polynomial, sqrt, two_to, up_to
+from ...executors.kernels.formulas import (
+    Scalar, Split, binary, copysign, exponent, like, many, many_of_passes, polynomial, single, single_exponent, single_rest, single_times,
+    sqrt, two_to, up_to)
 from ...executors.kernels.sharing import ufunc1
 from ._double import _LN2 as _LN2_PARTS
 from ._double import _LOG, _ROOT, LARGEST, _nearest, log, quarters
 from ._single import _ASIN_P, _ASIN_Q, _COS, _PI, _SIN, _TURNS, GROWTH, HALVES
 from ._single import LARGEST as LARGEST_SINGLE
-from ._single import log as log_single
 
 _LOG2E, _LN2 = 1 / math.log(2), math.log(2)
 
@@ -84,12 +85,19 @@ def cosh_single(x: float) -> float:
     return 0.5 * power + 0.5 / power
 
 
+#: 2**r up to a half, in single precision (Shibata, "SLEEF").
+_POWERS = tuple([np.float32(c) for c in (
+    0.1535920892e-3, 0.1339262701e-2, 0.9618384764e-2, 0.5550347269e-1, 0.2402264476, 0.6931471825, 1.0)])
+_INTEGERS_SINGLE = 12582912.0
+"""1.5 * 2**23: what is added to it in single precision is rounded to an integer."""
+
+
 def exp2_single(x: float) -> float:
-    y = _within(x, 1000.0)
-    n = _nearest(y)
-    r = (y - n) * _LN2
-    power = two_to(n)
-    return power * (r * polynomial(GROWTH, r)) + power
+    """In single precision, with the bits of torch's, which does so."""
+    least, most, integers = like(x, -150.0), like(x, 128.0), like(x, _INTEGERS_SINGLE)
+    y = least if x < least else most if x > most else x
+    n = (y + integers) - integers
+    return single_times(polynomial(_POWERS, y - n), n)
 
 
 def _power_single(x: float, y: float) -> float:
@@ -174,23 +182,32 @@ def atanh(x: float) -> float:
     return copysign(0.5 * log1p(t + t * a / (1.0 - a)), x)
 
 
-def _log_single(x: float) -> float:
-    """Of numbers that are positive and finite, else nothing that is meant."""
-    return log_single(x if x > 0.0 and x < math.inf else 1.0)
-
-
 def _at_ends(value: float, x: float) -> float:
     """The logarithm of a number, which is the value of those within its range."""
-    usual = value if x < math.inf else x
-    return usual if x > 0.0 else -math.inf if x == 0.0 else math.nan
+    usual = value if x < like(x, math.inf) else x
+    return usual if x > like(x, 0.0) else like(x, -math.inf) if x == like(x, 0.0) else like(x, math.nan)
 
 
-def log2_single(x: float) -> float:
-    return _at_ends(_log_single(x) * _LOG2E, x)
+_LEAST = 2.0 ** -126
+"""The first number of single precision that is no denormal."""
 
 
-def log10_single(x: float) -> float:
-    return _at_ends(_log_single(x) * (1 / math.log(10)), x)
+def _logarithm_single(base: float) -> Scalar:
+    """The logarithm to a base of numbers in single precision."""
+    factor, halves = math.log(2) / math.log(base), tuple([c / math.log(base) for c in HALVES])
+
+    def log(x: float) -> float:
+        denormal = x < like(x, _LEAST)
+        y = x * like(x, 2.0 ** 25) if denormal else x
+        m, n = single_rest(y), single_exponent(y)
+        s = (m - 1.0) / (m + 1.0)
+        value = (n - 25.0 if denormal else n) * factor + s * polynomial(halves, s * s)
+        return _at_ends(single(value), x)
+
+    return log
+
+
+log_single, log2_single, log10_single = [_logarithm_single(base) for base in (math.e, 2.0, 10.0)]
 
 
 def _log1p_single(x: float) -> float:
@@ -202,8 +219,7 @@ def _log1p_single(x: float) -> float:
 
 
 def log1p_single(x: float) -> float:
-    value = _log1p_single(x if x > -1.0 and x < math.inf else 1.0)
-    return _at_ends(copysign(value, x), x + 1.0)
+    return _at_ends(copysign(_log1p_single(x), x), x + 1.0)
 
 
 def asinh_single(x: float) -> float:
@@ -338,15 +354,19 @@ def _exponentials(x: np.ndarray) -> np.ndarray:
     return ufunc1(np.exp, x)
 
 
+_ANGLES = Split(atan2, ((_is_no_point, formulas.atan2),))
 exponentials = many_of_passes(_exponentials if HAS_VECTORS else one_pass("exp")(_exponentials))
 exponentials_less_1 = many(np.expm1, up_to(_LARGEST, expm1, _ended(formulas.expm1, -_LARGEST, 710.0, -1.0, math.inf)), expm1_single)
-powers_of_2 = many(np.exp2, up_to(1000.0, exp2, _ended(formulas.exp2, -1080.0, 1024.0, 0.0, math.inf)), exp2_single)
+powers_of_2 = many(np.exp2, up_to(1000.0, exp2, _ended(formulas.exp2, -1080.0, 1024.0, 0.0, math.inf)), exp2_single, own=True)
 hyperbolic_sines = many(np.sinh, up_to(_LARGEST, sinh, _ended(formulas.sinh, -711.0, 711.0, -math.inf, math.inf)), sinh_single)
 hyperbolic_cosines = many(np.cosh, up_to(_LARGEST, cosh, _ended(formulas.cosh, -711.0, 711.0, math.inf, math.inf)), cosh_single)
-logarithms = many(np.log, Split(log, ((_is_no_usual, _from(0.0, formulas.log, -math.inf)),)), chars="d")
-logarithms_2 = many(np.log2, Split(log2, ((_is_no_usual, _from(0.0, formulas.log2, -math.inf)),)), log2_single)
+logarithms = many(
+    np.log, Split(log, ((_is_no_usual, _from(0.0, formulas.log, -math.inf)),)), log_single, own=True)
+logarithms_2 = many(
+    np.log2, Split(log2, ((_is_no_usual, _from(0.0, formulas.log2, -math.inf)),)), log2_single, own=True)
 logarithms_10 = many(
-    np.log10, Split(log10, ((_is_no_usual, _from(0.0, formulas.log10, -math.inf, math.nan)),)), log10_single, vectors=False)
+    np.log10, Split(log10, ((_is_no_usual, _from(0.0, formulas.log10, -math.inf, math.nan)),)), log10_single, vectors=False,
+    own=True)
 logarithms_of_1_more = many(
     np.log1p, Split(log1p, ((lambda x: not (x > -1.0 and x < 1e300), _from(-1.0, formulas.log1p, -math.inf)),)), log1p_single)
 inverse_hyperbolic_sines = many(np.arcsinh, up_to(1e150, asinh, formulas.asinh), asinh_single)
@@ -354,7 +374,8 @@ inverse_hyperbolic_cosines = many(
     np.arccosh, Split(acosh, ((lambda x: not (x >= 1.0 and x < 1e150), _from(1.0, formulas.acosh, 0.0)),)), acosh_single)
 inverse_hyperbolic_tangents = many(np.arctanh, Split(atanh, ((lambda x: not abs(x) < 1.0, _atanh_of_all),)), atanh_single)
 tangents = many(np.tan, up_to(LARGEST, tan, formulas.tan), up_to(LARGEST_SINGLE, tan_single, formulas.tan))
-inverse_sines, inverse_cosines = many(np.arcsin, up_to(1e300, asin, formulas.asin)), many(np.arccos, up_to(1e300, acos, formulas.acos))
-inverse_tangents = many(np.arctan, up_to(1e300, atan, formulas.atan))
-powers = binary(formulas.power, single=Split(_power_single, ((_is_no_power, formulas.power),)))
-angles = binary(Split(atan2, ((_is_no_point, formulas.atan2),)))
+inverse_sines, inverse_cosines = many(np.arcsin, up_to(1e300, asin, formulas.asin), asin), many(
+    np.arccos, up_to(1e300, acos, formulas.acos), acos)
+inverse_tangents = many(np.arctan, up_to(1e300, atan, formulas.atan), atan)
+powers = binary(formulas.power, single=Split(_power_single, ((_is_no_power, formulas.power),)), fused=True)
+angles = binary(_ANGLES, single=_ANGLES, fused=True)

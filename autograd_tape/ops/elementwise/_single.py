@@ -41,12 +41,16 @@ def to_single(x: float) -> float:
 
 def exp(x: float) -> float:
     """No less than that of -700, which is none in single precision."""
-    y = -700.0 if x < -700.0 else 700.0 if x > 700.0 else x
-    n = _nearest(y * _LOG2E)
-    r = y - n * _LN2_HIGH - n * _LN2_LOW
-    power = two_to(n)
-    value = power * (r * polynomial(GROWTH, r)) + power
+    value = _exp(-700.0 if x < -700.0 else 700.0 if x > 700.0 else x)
     return math.inf if x > 700.0 else value
+
+
+def _exp(x: float) -> float:
+    """Within these bounds."""
+    n = _nearest(x * _LOG2E)
+    r = x - n * _LN2_HIGH - n * _LN2_LOW
+    power = two_to(n)
+    return power * (r * polynomial(GROWTH, r)) + power
 
 
 def log(x: float) -> float:
@@ -97,12 +101,13 @@ _ERFC = (
     0.23096643514078544,
 )
 _LEAST = 4.0 / 14.3
+_WIDTH = 1.0 / (1.0 - _LEAST)
 
 
 def erfc(x: float) -> float:
     a = abs(x)
     a = 10.3 if a > 10.3 else a
-    tail = polynomial(_ERFC, (8.0 / (4.0 + a) - _LEAST - 1.0) / (1.0 - _LEAST)) * exp(-a * a)
+    tail = polynomial(_ERFC, (8.0 / (4.0 + a) - _LEAST - 1.0) * _WIDTH) * _exp(-a * a)
     return 2.0 - tail if x < 0.0 else tail
 
 

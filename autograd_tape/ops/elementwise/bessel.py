@@ -32,7 +32,7 @@ _LEAST = 1e-290
 def _kernel(function: Scalar, symmetry: str = "", of_single: Scalar | None = None) -> Fn:
     """The kernel that computes `function`, which is "even" or "odd", and only asked for what is not negative then; `of_single` of single
     precision."""
-    return unary(_symmetric(function, symmetry), single=of_single and _symmetric(of_single, symmetry))
+    return unary(_symmetric(function, symmetry), single=of_single and _symmetric(of_single, symmetry), fused=True)
 
 
 def _symmetric(function: Scalar, symmetry: str) -> Scalar:
@@ -55,7 +55,7 @@ def _waves(made: Callable[..., Scalar], split: Callable[..., Split], *options: i
         return Split(_symmetric(function, symmetry), tuple([
             (test if symmetry == "" else _symmetric(test, "even"), _symmetric(other, symmetry)) for test, other in beyond]))
 
-    return unary(up_to(_SIDE_BY_SIDE, double.LARGEST), single=up_to(_SINGLE, single.LARGEST))
+    return unary(up_to(_SIDE_BY_SIDE, double.LARGEST), single=up_to(_SINGLE, single.LARGEST), fused=True)
 
 
 class _Functions(NamedTuple):

@@ -99,7 +99,7 @@ def _digamma_of(x: float) -> float:
     return _digamma_from_half(1.0 - x) - math.pi / tan(math.pi * (x - rint(x)))
 
 
-_lgamma, _digamma = unary(_lgamma_of, single=single.lgamma), unary(_digamma_of, single=single.digamma)
+_lgamma, _digamma = unary(_lgamma_of, single=single.lgamma, fused=True), unary(_digamma_of, single=single.digamma, fused=True)
 
 
 def _hurwitz(s: float, q: float) -> float:
@@ -151,7 +151,7 @@ def _not_near(s: float, q: float) -> bool:
     return not (s > 1.0 and s <= 300.0 and q > 0.0 and q < 1e30)
 
 
-_zeta = binary(_zeta_of, 8, single=Split(single.hurwitz, ((_not_near, _zeta_of),)))
+_zeta = binary(_zeta_of, 8, single=Split(single.hurwitz, ((_not_near, _zeta_of),)), fused=True)
 
 
 def _trigamma_from_half(y: float) -> float:
@@ -183,7 +183,7 @@ def _polygamma_of(x: float, n: float) -> float:
     return factorial * _hurwitz(n + 1.0, x)
 
 
-_trigamma, _polygamma_right = unary(_trigamma_of, single=single.trigamma), binary(_polygamma_of, 8)
+_trigamma, _polygamma_right = unary(_trigamma_of, single=single.trigamma, fused=True), binary(_polygamma_of, 8)
 
 
 def _cotangent_derivative(n: int, x: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ class erf:
     samples = domain(-2, 2)
 
 
-_erfc = unary(erfc_, single=single.erfc)
+_erfc = unary(erfc_, single=single.erfc, fused=True)
 
 
 @op("erfc(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfc",
@@ -112,7 +112,7 @@ def _erfinv_of(x: float) -> float:
     return copysign_(_polished(y, (1.0 - a) - erfc_(y)) if a > 0.9999999 else y, x)
 
 
-_erfinv = unary(double.erfinv(_erfinv_of), single=single.erfinv)
+_erfinv = unary(double.erfinv(_erfinv_of), single=single.erfinv, fused=True)
 
 
 @op("erfinv(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, alias="special.erfinv",
@@ -146,7 +146,7 @@ class ndtr:
 
     lacks = {"float8": "mul_cpu_reduced_float"}
     scipy = "ndtr"
-    numpy = unary(lambda x: 0.5 * erfc_(x * -_SQRT1_2), single=single.ndtr)
+    numpy = unary(lambda x: 0.5 * erfc_(x * -_SQRT1_2), single=single.ndtr, fused=True)
     @by_element
     def half(input):  # rounded where torch, whose operations these are, rounds it
         scaled = narrow(widened(input) * np.float32(_SQRT1_2), input.dtype)
@@ -239,7 +239,7 @@ def _ndtri_of(p: float) -> float:
     return -x if p >= 0.5 else x
 
 
-_ndtri = unary(double.ndtri(_ndtri_of), single=single.ndtri)
+_ndtri = unary(double.ndtri(_ndtri_of), single=single.ndtri, fused=True)
 
 
 @op("ndtri(Tensor input) -> Tensor", family="unary", promotion="float", result="same", method=False, namespace="special",

@@ -13,7 +13,7 @@ from numba.extending import intrinsic, overload, register_jitable
 from ....codegen import execute
 from .. import formulas
 from .._kernel import Kernel
-from .base import u8
+from .base import FUSE, u8
 from .pairs import BROADCAST
 
 
@@ -97,6 +97,7 @@ def loop_of(operands: int, numbers: int, beyond: int = 0) -> FunctionType:
 
 _PLAIN: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _INLINE = {**_PLAIN, "forceinline": True}
+_FUSED = {**_INLINE, "fastmath": set(FUSE)}
 
 
 @njit
@@ -112,9 +113,10 @@ def kernel_of(made: formulas.Formula) -> Kernel:
     body = FunctionType(loop_of(made.operands, made.numbers, len(made.beyond)).__code__, names, made.name)
 
     def complete() -> None:
-        names["formula"] = _translated(made.function, _inline if made.chars == "f" or made.beyond else _apart)
+        way = _fused if made.fused else _inline
+        names["formula"] = _translated(made.function, way if made.chars == "f" or made.beyond else _apart)
         for k, (test, function) in enumerate(made.beyond):
-            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, _inline), _translated(function, _inline)
+            names[f"test{k}"], names[f"beyond{k}"] = _translated(test, way), _translated(function, way)
 
     spec = BROADCAST.format("w") if two else "r0[n] " * made.operands + "w0[n] " + "s " * made.numbers + ":n"
     return Kernel(body, spec, frozenset(), made.digest, complete, fresh=True)
@@ -139,6 +141,45 @@ def _exponent(x):
     return lambda x: np.int64((np.float64(x).view(np.int64) >> 52) & 2047 | 0x4330000000000000).view(np.float64) - 4503599627371519.0
 
 
+# Integers of 32 bits are brought back to them after each step, or they were of 64. Sums with 1.5 * 2**23 end in an integer.
+
+
+@overload(formulas.single_times)
+def _single_times(x, n):
+    def times(x, n):
+        low = n < np.float32(-100)
+        power = np.int32(np.float32(n + np.float32(12582912)).view(np.int32) << 23)
+        found = np.int32(np.int32(np.float32(x).view(np.int32) + power) + (np.int32(64 << 23) if low else np.int32(0)))
+        value = np.int32(found).view(np.float32) * (np.float32(2.0**-64) if low else np.float32(1))
+        return value if x == x else x
+
+    return times
+
+
+_ROOT_OF_HALF = 0x3F3504F3
+"""The bits of the root of 1/2."""
+
+
+@overload(formulas.single_exponent)
+def _single_exponent(x):
+    return lambda x: np.float64(np.int32(np.int32(np.float32(x).view(np.int32) - _ROOT_OF_HALF) >> 23))
+
+
+@overload(formulas.single_rest)
+def _single_rest(x):
+    def rest(x):
+        bits = np.float32(x).view(np.int32)
+        return np.float64(np.int32(bits - np.int32(np.int32(bits - _ROOT_OF_HALF) & np.int32(-(1 << 23)))).view(np.float32))
+
+    return rest
+
+
+def _fused_polynomial(coefficients: tuple[float, ...], x: float) -> float:
+    """That of formulas with products and sums fused, in compiled code."""
+    return formulas.polynomial(coefficients, x)
+
+
+@overload(_fused_polynomial, jit_options={**_FUSED}, strict=False)
 @overload(formulas.polynomial, jit_options={**_INLINE}, strict=False)
 def _polynomial(coefficients, x):
     """Unrolled, of a tuple, whose numbers LLVM sees."""
@@ -155,14 +196,16 @@ class _Way:
         self.known: dict[object, object] = {}
 
 
-_inline, _apart = _Way(_INLINE), _Way(_PLAIN)
+_inline, _apart, _fused = _Way(_INLINE), _Way(_PLAIN), _Way(_FUSED)
 
 
 def _translated(value: object, way: _Way) -> object:
     """A value that a formula refers to, as compiled code takes it."""
     if hasattr(value, "compiled"):
         return value.compiled
-    if way is _inline and (value is formulas.polynomial or isinstance(value, tuple)):
+    if way is _fused and value is formulas.polynomial:
+        return _fused_polynomial
+    if way is not _apart and (value is formulas.polynomial or isinstance(value, tuple)):
         return value
     if isinstance(value, tuple) and value and all([isinstance(v, float) for v in value]):
         return np.array(value)
