@@ -89,8 +89,9 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     everything = "Q_REAL" if loud else "Q_ALL"
     if everything == "Q_ALL" and (rec.field("moves") or rec.family in ("view", "view?")) and rec.field("check") is None:
         everything = "Q_ANY"
-    of_two = isinstance(rec.field("numpy"), np.ufunc) and len(rec.tensor_params) == 2
-    if rec.quiet == "numbers" or of_two:  # half precision has an entrance of its own, whose kernel computes in single
+    # One of NumPy's functions, or a formula with numbers in it, which a table spares.
+    computes = isinstance(rec.field("numpy"), np.ufunc) or of_one(rec) and len(rec.params) > 1
+    if rec.quiet == "numbers" or computes:  # half precision has an entrance of its own, whose kernel computes in single
         everything = {"Q_ALL": "Q_NUMBERS", "Q_REAL": "Q_REAL_NUMBERS"}.get(everything, everything)
     if rec.field("by_parts"):  # complex numbers have an entrance, which sees their parts
         everything = "Q_REAL_NUMBERS"

@@ -15,7 +15,7 @@ from ._on_demand import LazyModule, state
 from .handy import Exact, Handy
 from .sharing import share_elements
 
-__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
+__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "is_infinity", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -207,16 +207,26 @@ def _by_kernel(kernel: Exact, a: np.ndarray) -> np.ndarray | None:
     return out if rows is a else out.T
 
 
-def _by_bits(function: Fn, a: np.ndarray) -> np.ndarray:
-    """NumPy's tests of half precision, by the bits of many numbers."""
+def tested(function: Fn, a: np.ndarray) -> np.ndarray:
+    """NumPy's test of numbers of half precision, by their bits."""
     words = a.view(_BITS)
     if function is np.signbit:
         return np.greater_equal(words, _SIGN)
-    return _TESTS[function](np.bitwise_and(words, ~_SIGN), _INFINITY[a.dtype.char])
+    test, of = _TESTS[function]
+    return test(np.bitwise_and(words, _MAGNITUDE), _INFINITY[a.dtype.char] if of is None else of)
 
 
-_TESTS: dict[Fn, Fn] = {np.isnan: np.greater, np.isinf: np.equal, np.isfinite: np.less, np.signbit: np.greater_equal}
+def is_infinity(a: np.ndarray, sign: bool) -> np.ndarray:
+    """Whether numbers of half precision are plus infinity, or with a `sign` minus infinity, by their bits."""
+    return np.equal(a.view(_BITS), _INFINITIES[a.dtype.char][sign])
+
+
+_TESTS: dict[Fn, tuple[Fn, np.ndarray | None]] = {
+    np.isnan: (np.greater, None), np.isinf: (np.equal, None), np.isfinite: (np.less, None), np.signbit: (np.greater_equal, None),
+    np.logical_not: (np.equal, np.array(0, _BITS))}
+"""The comparisons of their bits without the sign, with those of infinity, or with others."""
 _INFINITY = {"E": np.array(0x7F80, _BITS), "e": np.array(0x7C00, _BITS)}
+_INFINITIES = {char: (bits, np.bitwise_or(bits, _SIGN)) for char, bits in _INFINITY.items()}
 
 
 def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
@@ -234,7 +244,7 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
         return made
     if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
         if function in _TESTS and 0 not in a.strides:  # NumPy puts what was expanded innermost
-            return _by_bits(function, a)
+            return tested(function, a)
         found = _UFUNCS.get(function)
         if found is None:
             _UFUNCS[function] = found = _Tabled(partial(_ufunc, function))

@@ -11,6 +11,7 @@ import numpy as np
 from ...annotations import Fn, Number
 from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, UnsupportedDTypeError
+from ...executors.kernels import halves
 from ...executors.kernels._in_place import (
     ALL_BITS, ALL_TRUE, ANY_BITS, ANY_TRUE, EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL, ONE_BIT, ONE_TRUE, SHIFTED_LEFT,
     SHIFTED_RIGHT,
@@ -298,7 +299,7 @@ def _equals(value: float) -> Fn:
     def kernel(input: np.ndarray) -> np.ndarray:
         kind = input.dtype.kind
         if kind == "f":
-            return np.equal(input, NUMBERS[input.dtype.char, value])
+            return halves.is_infinity(input, value < 0) if input.itemsize == 2 else np.equal(input, NUMBERS[input.dtype.char, value])
         return halved(np.equal, input, number(input.dtype)) if kind == "V" else _never(input, kind)
 
     number = lru_cache(partial(np.array, value))
@@ -334,7 +335,12 @@ def _signbit(input: np.ndarray) -> np.ndarray:
     kind = input.dtype.kind
     if kind in "iu":
         return (np.less if input.size < LEAST else partial(ufunc2, np.less))(input, NUMBERS[input.dtype.char, 0])
-    return np.signbit(input) if kind in "fV" else _never(input, kind)
+    if kind in "fV":
+        return np.signbit(input) if input.itemsize > 2 or input.size < _BY_BITS else halves.ufunc(np.signbit, input)
+    return _never(input, kind)
+
+
+_BY_BITS = 512  # numbers of half precision whose bits are sooner compared
 
 
 def _real_only(error: AutogradError, kernel: bool = False) -> Fn:
