@@ -27,9 +27,11 @@ OF_SIGNS = frozenset([np.absolute, np.negative])
 _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "narrow"), Handy("elementwise", "lookup")
 _REAL = frozenset("?bhilqBHILQfdeE")  # dtypes of real numbers
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
-#: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels.
-_SIMPLE: dict[object, Exact] = {f: Exact("elementwise", f.__name__) for f in (
-    np.floor, np.ceil, np.trunc, np.rint, np.square, np.reciprocal, np.sqrt)}
+#: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels; and those of float16
+#: that have others.
+_ROUNDINGS = np.floor, np.ceil, np.trunc, np.rint
+_SIMPLE: dict[object, Exact] = {f: Exact("elementwise", f.__name__) for f in (*_ROUNDINGS, np.square, np.reciprocal, np.sqrt)}
+_OF_FLOAT16 = _SIMPLE | {f: Exact("roundings", f.__name__) for f in _ROUNDINGS}
 #: Elements up to which there is one table; calls after which one is made, and the most of one function.
 _TABLED, _OFTEN, _MOST = 256, 64, 32
 _BITS = np.dtype(np.uint16)
@@ -239,7 +241,8 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     if a.itemsize > 2:
         wide: np.ndarray = function(*arrays)
         return wide
-    if len(arrays) == 1 and function.__class__ is np.ufunc and a.dtype.isnative and (kernel := _SIMPLE.get(function)) is not None and (
+    if len(arrays) == 1 and function.__class__ is np.ufunc and a.dtype.isnative and (
+            kernel := (_OF_FLOAT16 if a.dtype.char == "e" else _SIMPLE).get(function)) is not None and (
             made := _by_kernel(kernel, a)) is not None:
         return made
     if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
