@@ -157,6 +157,19 @@ def test_whole_ends_have_the_sign_of_zeros_or_are_the_first(at_hand: None, dtype
                     assert np.signbit(b.astype(np.float64)) == (signs.any() if sign == "<" else signs.all())
 
 
+@pytest.mark.parametrize("n", [0, 1, 31, 32, 33, 1000])
+def test_an_index_is_within_a_size(at_hand: None, n: int) -> None:
+    """In rows, in reverse, and from an odd byte on."""
+    for bad in (None, -1, 500, -2 ** 63, 2 ** 63 - 1):
+        for place in range(0, n, max(1, n // 5)):
+            index = np.random.default_rng(n).integers(0, 500, n)
+            if bad is not None:
+                index[place] = bad
+            for laid in (index, index[::-1], np.frombuffer(b"." + index.tobytes(), np.uint8)[1:].view(np.int64), index.reshape(1, -1)):
+                assert folds.within(laid, 500) == (bad is None)
+    assert folds.within(np.zeros(0, np.int64), 0)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [(2000, 3), (700, 3, 4), (3000, 2), (900, 5, 1)])
 def test_slabs_have_the_bits_of_the_loop(at_hand: None, dtype: Any, shape: tuple[int, ...]) -> None:

@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dims import normalize_dims
-from ._on_demand import state
+from ._on_demand import state, within as within_
 from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
 from ...dtypes import as_bits, bfloat16
 
 __all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "closely", "dot_rows", "ends", "extremes", "fold", "fold_products",
-           "in_memory", "kept", "spread", "way_to_end", "way_to_fold", "way_to_place", "whole_ends"]
+           "in_memory", "kept", "spread", "way_to_end", "way_to_fold", "way_to_place", "whole_ends", "within"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -34,8 +34,8 @@ _HALF_RUN = 2048
 _ALONE, _SLABS = 32768, 4096
 #: Elements from which on columns in tiles are read slower than products are made in the order of memory.
 _FAR = 1 << 18
-#: Elements of a row that a loop takes as long to begin.
-_NARROW = 16
+#: Elements of a row that a loop takes as long to begin; and of an index that Python looks at in the time of a call.
+_NARROW, _LISTED = 16, 32
 #: The dtypes, in the processor's order of bytes, of which `whole_ends` has kernels.
 _WHOLE = {np.dtype(c): c for c in "fdle"} | {bfloat16.np: "E"}
 _empty = np.empty
@@ -364,6 +364,25 @@ def whole_ends(x: np.ndarray, which: str, first: bool = False) -> tuple[np.ndarr
         return y, largest
     run(1, 1, a, *((y, _left_out(kind)) if which == "<" else (_left_out(kind), y)), first)
     return y,
+
+
+def within(index: np.ndarray, size: int) -> bool:
+    """Whether all of ``index`` (int64) lies in ``range(size)``, by the least and the largest where their machine code is at hand.
+
+    >>> within(np.arange(99), 99), within(np.arange(99), 98), within(np.arange(-1, 98), 98)
+    (True, False, False)
+    """
+    if index.size < _LISTED:
+        found = (index if index.ndim == 1 else index.ravel()).tolist()
+        return not found or min(found) >= 0 and max(found) < size
+    if (run := _whole.of("l", index.size)) is not None:
+        least, largest = _empty((), np.int64), _empty((), np.int64)
+        try:
+            run(1, 1, index, least, largest, False)
+        except TypeError:  # what does not lie in rows
+            return within_(index, size)
+        return least.item() >= 0 and largest.item() < size
+    return within_(index, size)
 
 
 @lru_cache(64)

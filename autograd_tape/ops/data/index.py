@@ -18,7 +18,7 @@ import numpy as np
 from ... import warned
 from ...dtypes import BOOL_KIND, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, float16, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, SizeError, check_rank, of_rank
-from ...executors.kernels._on_demand import within
+from ...executors.kernels.folds import within
 from ...executors.kernels.embedding import ONE_PART, PARTS, index_add, put_others
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy_into
@@ -305,7 +305,9 @@ def _laid_out(input: np.ndarray, key: Arguments, result: np.ndarray) -> np.ndarr
     if not result.size:
         return result.copy()
     ranks = tuple([None if item is _ALL else ~item.ndim if item.dtype == bool else item.ndim for item in key])
-    wanted = _strides_of(result.shape, input.strides, ranks)
+    wanted, item = _strides_of(result.shape, input.strides, ranks), result.itemsize
+    if result.strides == tuple([s * item for s in wanted]):  # as NumPy lays what is picked of columns
+        return result
     out = empty_strided(result.shape, wanted, result.dtype)
     np.copyto(out, result)
     return out

@@ -10,7 +10,7 @@ import numpy as np
 from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, COMPLEX, INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, DType, as_bits, fitting, number_array
 from ...errors import ArgumentError, AutogradError, IndexRangeError, type_name
-from ...executors.kernels._on_demand import within
+from ...executors.kernels.folds import within
 from ...executors.kernels.embedding import ONE_PART, PARTS, how_added, index_add as index_add_, put_others
 from ...executors.kernels.select import where
 from ...executors.kernels.sharing import copy
@@ -81,7 +81,7 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         flat = index if index.ndim and index.dtype.char == "l" else index.reshape(-1).astype(np.int64)
         if not within(flat, input.shape[d]):
             raise IndexError
-        return _taken(input, index.reshape(-1), d)
+        return _taken(input, flat, d)
     except IndexRangeError:
         raise
     except IndexError:
@@ -100,7 +100,7 @@ _MANY = 65536  # elements from which on columns are read as they lie, and of a b
 def _taken(input: np.ndarray, index: np.ndarray, d: int) -> np.ndarray:
     """Parts in rows; of columns NumPy would copy all first."""
     if d or input.size < _MANY or input.flags.c_contiguous or not input.flags.f_contiguous:
-        return np.ascontiguousarray(input.take(index, d))
+        return input.take(index, d)
     columns, n = as_bits(input).T, input.shape[0]
     result = np.empty((index.size, *input.shape[1:]), columns.dtype)
     rows = max(_MANY * n // input.size, 1)

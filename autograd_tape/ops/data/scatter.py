@@ -12,7 +12,8 @@ from ...dims import broadcast_shape, wrap_dim
 from ...dtypes import BOOL, CPU_KINDS, SCALAR_TYPE_NAMES, fitting
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import embedding as elements
-from ...executors.kernels._on_demand import is_half, within
+from ...executors.kernels._on_demand import is_half
+from ...executors.kernels.folds import within
 from ...executors.kernels.embedding import ELEMENTS, FLAT, ONE, PARTS, how_added, put_others
 from ...executors.kernels.moved import lying
 from ...executors.kernels.reduce import add_at

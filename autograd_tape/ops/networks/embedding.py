@@ -11,7 +11,8 @@ from ... import warned
 from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, MissingKernelError, ShapeMismatchError, SizeError, check_rank
 from ...executors.kernels import embedding as fused
-from ...executors.kernels._on_demand import state, within
+from ...executors.kernels._on_demand import state
+from ...executors.kernels.folds import within
 from ...executors.kernels.halves import recast, widened
 from ...modes import no_grad
 from ...record import Sample, op
