@@ -11,6 +11,7 @@ from ...errors import AutogradError
 from ...executors.kernels import select
 from ...executors.kernels.embedding import put_where
 from ...executors.kernels.moved import fill_where, places as places_of
+from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
 from ...functions.out import SELF_AND_RESULT, OutRule
@@ -335,13 +336,15 @@ def _nonzero(input: np.ndarray) -> np.ndarray:
         return _without(int(input != 0), 0)
     if input.size <= _FEW:
         found = input.nonzero()
-        if not found[0].size:
+        first = found[0]
+        if not first.size:
             return _without(0, input.ndim)
-        lines = np.empty((len(found), found[0].size), np.int64)  # torch's memory runs along the positions of one dimension
-        for line, places in zip(lines, found):
-            line[...] = places
-        return lines.T
+        # torch's memory runs along the positions of one dimension, NumPy's along those of one element.
+        if (rows := first.base) is not None and rows.shape == (first.size, len(found)):
+            return rows.copy("F")
+        return np.array(found, np.int64).T
     mask = input if input.dtype.char == "?" else input != 0
+    mask = mask if mask.flags.c_contiguous else copy(mask)
     if (at := places_of(mask)) is not None:
         return at.T if at.size else _without(0, input.ndim)
     # NumPy is quick to find what is true in a vector.
@@ -395,6 +398,8 @@ class nonzero:
     lacks = {"uint float8": "nonzero_count_cpu"}
     out_dtype = OutRule("nonzero: Expected out tensor to have scalar type {wanted} but got scalar type{found}")
     def no_vmap(as_tuple, **_): return "aten::nonzero_numpy" if as_tuple else dynamic_shape("nonzero")
+
+    def quick(input, as_tuple): return None if as_tuple else _nonzero(input)
 
     def function(F, input, as_tuple=False, *, out=None):
         if as_tuple:
