@@ -102,15 +102,16 @@ class imag_part:
 
 
 def _view_as_real(input: np.ndarray) -> np.ndarray:
+    if (part := _PART.get(input.dtype.char)) is not None and input.flags.c_contiguous and input.__class__ is _ndarray and input.size:
+        return _ndarray((*input.shape, 2), part, input)
     if input.dtype.kind != "c" and input.dtype != COMPLEX32:
         raise AutogradError("view_as_real is only supported for complex tensors", remedy="use the tensor as it is")
     if not input.size:  # NumPy forgets how such an array lies in memory
         return np.empty((*input.shape, 2), real_of(input).dtype)
-    if input.__class__ is np.ndarray and input.flags.c_contiguous and (part := _PART.get(input.dtype.char)) is not None:
-        return np.ndarray((*input.shape, 2), part, input)
     return input[..., None].view(real_of(input).dtype)
 
 
+_ndarray = np.ndarray
 _PART: dict[str, np.dtype] = {"F": np.dtype(np.float32), "D": np.dtype(np.float64)}
 
 
@@ -147,9 +148,9 @@ _WHOLE = {"e": COMPLEX32, "f": np.dtype(np.complex64), "d": np.dtype(np.complex1
 
 def _view_as_complex(input: np.ndarray) -> np.ndarray:
     whole, shape = _WHOLE.get(input.dtype.char), input.shape
-    if whole is not None and shape[-1:] == (2,) and input.base is None and input.size and input.flags.c_contiguous and (
-            input.__class__ is np.ndarray):
-        return np.ndarray(shape[:-1], whole, input)
+    if whole is not None and input.base is None and input.flags.c_contiguous and shape[-1:] == (2,) and input.size and (
+            input.__class__ is _ndarray):
+        return _ndarray(shape[:-1], whole, input)
     if whole is None:
         raise AutogradError("view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
                             f"{SCALAR_TYPE_NAMES[dtype_of(input).name]}")
