@@ -272,6 +272,7 @@ class _Ways(dict[Any, "Way | None"]):
         return way
 
 
+_dealt = _default_stream.dealt
 _MOST_WAYS = 64
 _MANY = 1 << 18  # numbers from which on arithmetic is shared among threads
 _SINGLE = kind(float32)
@@ -289,7 +290,7 @@ def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any, rows: bool = True) -> 
         k = _FLOATS[default_dtype() if dtype is None else dtype]
         count = math.prod(shape)
         key = (ways.name, k, rows, *shape) if count.__class__ is int else None
-        if key is not None and (numbers := _default_stream.dealt(key)) is not None:
+        if key is not None and (pieces := _dealt(key)) is not None and (numbers := next(pieces, None)) is not None:
             return _tensor(numbers.copy(), k)
         if len(shape) > MAX_DIMS:
             return None
@@ -397,7 +398,7 @@ def _quick_integers(*args: Any, **named: Any) -> Tensor:
                 count = math.prod(shape)
                 exact = count.__class__ is int and (1 not in shape or bool not in map(type, shape))  # True equals a size, and is none
                 key = ("integers", first, last, shape) if exact else None
-                if key is not None and (numbers := _default_stream.dealt(key)) is not None:
+                if key is not None and (pieces := _dealt(key)) is not None and (numbers := next(pieces, None)) is not None:
                     return _tensor(numbers.copy(), INT64_KIND)
                 way = _integers[first, last]
                 if way is not None and min(shape) > 0 and count > 256 and {int}.issuperset(map(type, shape)) and (
@@ -829,7 +830,8 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
             if rows or data.flags.f_contiguous:
                 target = data if rows else data.T  # numbers are drawn in the order of memory
                 try:
-                    numbers = _default_stream.dealt(key := (name, k, rows, args, target.shape))
+                    pieces = _dealt(key := (name, k, rows, args, target.shape))
+                    numbers = None if pieces is None else next(pieces, None)
                     way = None if numbers is not None else ways[k, data.size < 16 or not rows, args]  # pairs for few numbers, and columns
                 except TypeError:  # arguments that are no numbers
                     return general(self, *args)

@@ -73,12 +73,13 @@ class Generator:
     array([0.4962566 , 0.7682218 , 0.08847743], dtype=float32)
     """
 
-    __slots__ = ("__weakref__", "_cached", "_engine", "_lock", "_seed")
+    __slots__ = ("__weakref__", "_cached", "_engine", "_lock", "_seed", "dealt")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._lock = fork_safe_lock()
         self._seed = as_uint64(seed)
         self._engine = MT19937(self._seed)
+        self.dealt = self._engine.dealt.get  # arrays that `draw` dealt under a key, to be read, not written
         self._cached: float | None = None
 
     # -- seeding and state ---------------------------------------------------------------------------------------
@@ -224,11 +225,6 @@ class Generator:
             else:
                 out = self._normal_blocks32(count, dtype, F32(mean), F32(std))
         return out.reshape(shape)
-
-    def dealt(self, key: Any) -> Array | None:
-        """An array that `draw` dealt under a key, to be read, not written, or None."""
-        pieces = self._engine.dealt.get(key)
-        return None if pieces is None else next(pieces, None)
 
     def draw(self, count: int, way: Way, key: Any = None, shape: tuple[int, ...] = ()) -> Array | None:
         """The next `count` numbers of a way of `way_of`, to be read, not written; None where one draw at a time is for others: of odd
@@ -627,17 +623,24 @@ class Generator:
         dtype = rate.dtype
         if dtype.char not in _CHARS:
             check_floating(dtype, "poisson", "poisson_cpu")
-        if not rate.flags.c_contiguous:
+        if not rate.flags.carray:
             rate = rate.copy()  # numbers lie in rows
-        if 0 < (count := rate.size) <= _FEW and rate.flags.carray and (fast := kernels.load(8 * count)):
-            out, place = np.empty(rate.shape, dtype), np.zeros(2, np.int64)
+        if 0 < (count := rate.size) <= _FEW and (fast := kernels.load(8 * count)):
+            out, place, run = np.empty(rate.shape, dtype), np.zeros(2, np.int64), fast.of("few_poisson", dtype.char)
             with self._lock:
-                if (words := self._engine.ahead_of(6 * count + 16, True)) is not None:
-                    fast.of("few_poisson", dtype.char)(rate, words, out, place)
+                engine, wanted = self._engine, 24 * count + 64  # as rates below 10 need
+                if (words := engine.ahead_of(wanted, True)) is not None:
+                    run(rate, words, out, place)
                     made, used = place.tolist()
                     if made == count:
-                        self._engine.next += 2 * used
+                        engine.next += 2 * used
                         return out
+                mark, place[:] = engine.mark(), 0  # of this block, and of the next
+                run(rate, engine.take(wanted), out, place)
+                made, used = place.tolist()
+                engine.rewind(mark, 2 * used if made == count else 0)
+                if made == count:
+                    return out
         rates = rate.astype(F64).ravel()
         few = rates.size < 32  # which Python looks through in the time of a call of NumPy
         if rates.size and not (all([r >= 0 for r in rates.tolist()]) if few else np.minimum.reduce(rates) >= 0):

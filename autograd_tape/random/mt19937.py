@@ -179,7 +179,8 @@ class MT19937:
         pieces = min((self.ahead.size - self.ahead_at) // count, self._most) if shape and count else 0
         if pieces > 1:
             self._cut = pieces, count, count * way.words
-            self.dealt = {key: iter(list(self.ahead[self.ahead_at : self.ahead_at + pieces * count].reshape(pieces, *shape)))}
+            self.dealt.clear()
+            self.dealt[key] = iter(list(self.ahead[self.ahead_at : self.ahead_at + pieces * count].reshape(pieces, *shape)))
 
     def settle(self) -> None:
         """Ends what `deal` began: the stream stands behind what was taken. What looks at it, or goes on, does so first."""
@@ -189,7 +190,7 @@ class MT19937:
             taken, self._most = cut - left, DEALT[0] if left else min(2 * self._most, DEALT[1])
             self.ahead_at += taken * count
             self.next = self.after = self.next + taken * words
-        self.dealt = {}
+        self.dealt.clear()
 
     def attempt(self, count: int, take: Callable[[Words], bool]) -> bool:
         """Has something take the next `count` words, or none of them where it says that it cannot."""
