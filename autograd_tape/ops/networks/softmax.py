@@ -15,7 +15,7 @@ from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels._on_demand import contiguous, state
 from ...executors.kernels.loops import ALONE
 from ...executors.kernels.sharing import ufunc1
-from ...executors.kernels.halves import BITS, narrow, ufunc, widened
+from ...executors.kernels.halves import narrow, signed, widened
 from ...functions.constants import NARROW, SMALL, SQUARES
 from ...functions.out import EXPECTED
 from ...functions.refusals import no_kernel, on_meta, subtracted
@@ -379,7 +379,7 @@ def _quickly_named(values: Fn, negative: bool = False) -> Fn:
         if dim is None or dtype is not None or char not in "fdeE":
             return None
         if negative:
-            input = ufunc1(np.negative, input) if char in "fd" else ufunc(np.negative, input)
+            input = ufunc1(np.negative, input) if char in "fd" else signed(np.negative, input)
         return values(input, dim)
     return quick
 
@@ -513,14 +513,20 @@ def _safe(values: Fn) -> Fn:
         y = values(input, dim)
         if not y.size:
             return y
-        first = y[(*[slice(None)] * wrap_dim(dim, y.ndim), 0)] if y.ndim else y
-        if (total := _sum(first if first.itemsize > 2 else widened(first), None)) == total:
+        dim = wrap_dim(dim, y.ndim)
+        first = y[(*[slice(None)] * dim, 0)] if y.ndim else y
+        unknown = first != first
+        if not np.count_nonzero(unknown):
             return y
-        if input.itemsize == 2:  # compared as bits, as which NumPy knows it
-            empty = (input.view(BITS["E"]) == np.array(-np.inf, input.dtype).view(BITS["E"])).all(dim, keepdims=True)
-        else:
-            empty = (input == -np.inf).all(dim, keepdims=True)
-        if state.short < input.size < state.fused:  # by NumPy, whose steps depend on all numbers
+        bits = f"u{input.itemsize}"  # compared as which NumPy knows half precision, too
+        words, nothing = input.view(bits), np.array(-np.inf, input.dtype).view(bits)
+        alone = state.short < input.size < state.fused  # by NumPy, whose steps depend on all numbers
+        if not alone and dim == y.ndim - 1 > 0 and y.flags.c_contiguous and input.flags.c_contiguous:  # rows that became NaN are looked at
+            at = np.flatnonzero(unknown)
+            y.reshape(-1, y.shape[-1])[at[np.logical_and.reduce(words.reshape(-1, y.shape[-1])[at] == nothing, 1)]] = 0
+            return y
+        empty = (words == nothing).all(dim, keepdims=True)
+        if alone:
             zero = input.dtype.type(0)
             return np.where(empty, zero, values(np.where(empty, zero, input), dim))
         np.copyto(y.view(f"u{y.itemsize}"), 0, where=empty)
