@@ -188,20 +188,19 @@ class Frontend:
         `before` it stands before the door, and ends in it, that of the variant in place, too."""
         return self._entrance_for("integers", general, before, inplace)
 
-    def complexes(self, general: General, inplace: bool = False) -> Fn:
-        """The entrance of an operation for complex numbers, which stands before the door and ends in it: its quiet path, for what has been
-        vetted, with nodes that conjugate where formulas are those of real numbers."""
-        return compile_function(general.rec, self, inplace=inplace, complexes=True, below=general.__call__)
+    def complexes(self, general: General, before: bool = False, inplace: bool = False) -> Fn:
+        """The entrance of an operation for complex numbers: its quiet path, for what has been vetted, with nodes that conjugate where
+        formulas are those of real numbers, and `general.whole` where that ends; with `before` it stands before the door, as the others."""
+        return self._entrance_for("complexes", general, before, inplace)
 
     def _entrance_for(self, kinds: str, general: General, before: bool, inplace: bool) -> Fn:
-        half, integers = kinds == "half", kinds == "integers"
+        of: dict[str, Any] = {kinds: True}
         if before:
-            return compile_function(general.rec, self, inplace=inplace, half=half, integers=integers, below=general.__call__)
+            return compile_function(general.rec, self, inplace=inplace, below=general.__call__, **of)
         key = general.rec.name, kinds, inplace
         found = self.entrances.get(key)
         if found is None:
-            found = self.entrances[key] = compile_function(general.rec, self, inplace=inplace, half=half, integers=integers,
-                                                           below=general.whole)
+            found = self.entrances[key] = compile_function(general.rec, self, inplace=inplace, below=general.whole, **of)
         return found
 
     def method(self, name: str) -> Fn:

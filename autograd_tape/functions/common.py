@@ -145,7 +145,8 @@ class Common:
         if self.rec.promotion == "float" and compute.category < FLOATING:
             compute = default_dtype()
         names = {compute.name} if len(tensors) > 1 or self.rec.promotion != "float" else {k.dtype.name for k in kinds}
-        if compute.category == COMPLEX or compute.group or compute.category < INTEGER and self.rec.result != "bool" or (
+        refused = compute.category == COMPLEX and self.rec.refuses_complex
+        if refused or compute.group or compute.category < INTEGER and self.rec.result != "bool" or (
                 compute.category == INTEGER and not all([fits for _, fits in numbers]) or not names.isdisjoint(self.rec.lacks)):
             return None
         # A number that comes last is computed with as it is, one that comes first is rounded unless the operation says otherwise.

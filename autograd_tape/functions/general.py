@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _modules = sys.modules  # asked whether there can be a loop, which costs less than to call `in_loop`
 _HALVES = ("float16", "bfloat16")
-_INTEGERS = KIND_SETS["Q_INTEGER"]
+_INTEGERS, _COMPLEX = KIND_SETS["Q_INTEGER"], KIND_SETS["Q_COMPLEX"]
 _ENABLED = GradMode.ENABLED  # whose class takes its time to look it up
 
 
@@ -251,8 +251,8 @@ def takes_integers(rec: Record) -> bool:
 
 
 def takes_complex(rec: Record, inplace: bool = False) -> bool:
-    """Whether there is an entrance for complex numbers: of element-wise operations that have a gradient for them, if any at all."""
-    return (rec.elementwise and rec.quiet != "none" and not rec.refuses_complex and rec.complex != "no gradient"
+    """Whether there is an entrance for complex numbers: of operations of one result that have a gradient for them, if any at all."""
+    return (rec.quiet != "none" and not rec.field("random") and not rec.refuses_complex and rec.complex != "no gradient"
             and rec.field("numpy") is not None and half_operand(rec) is rec.params[0] and rec.params[0].type in ("Tensor", "Operand")
             and len(rec.returns) == 1 and not rec.saved_returns and not rec.returns_list and rec.field("itself") is None
             and rec.family not in ("view", "view?") and not any([p.type == "str" for p in rec.params])
@@ -279,8 +279,9 @@ class General(Door):
         self.half: Any = None  # and the one before the door
         self._integers: Any = None  # the entrance for integers
         self.integers: Any = None  # and the one before the door
-        self.complexes: Any = None  # the entrance for complex numbers, before the door
-        self._takes_integers = takes_integers(rec)
+        self._complexes: Any = None  # the entrance for complex numbers
+        self.complexes: Any = None  # and the one before the door
+        self._takes_integers, self._takes_complex = takes_integers(rec), takes_complex(rec)
         self._itself = KIND_SETS.get(rec.field("itself") or "")
         self._read: Reader | None = None
         first = half_operand(rec)
@@ -351,9 +352,13 @@ class General(Door):
         integers = self.integers = self.frontend.integers(self, True, inplace)
         return integers
 
+    def _complexes_entrance(self) -> Any:
+        complexes = self._complexes = self.frontend.complexes(self)
+        return complexes
+
     def open_complexes(self, inplace: bool = False) -> Any:
         """The entrance for complex numbers, which functions take while nobody looks at calls, and which ends in the door."""
-        complexes = self.complexes = self.frontend.complexes(self, inplace)
+        complexes = self.complexes = self.frontend.complexes(self, True, inplace)
         return complexes
 
     def vet(self, args: tuple[Any, ...]) -> None:
@@ -416,8 +421,12 @@ class General(Door):
                 x = x[0] if x else None
             if getattr(x, "_k", None) in HALF_KINDS and not (self.leads and self.leads_elsewhere(args, False)):
                 return (self._half or self._half_entrance())(*args)
-            if recordings and self._takes_integers and getattr(x, "_k", None) in _INTEGERS:  # else functions have asked before the door
-                return (self._integers or self._integers_entrance())(*args)
+            if recordings or modes.watched:  # else functions have asked before the door
+                k = getattr(x, "_k", None)
+                if self._takes_integers and k in _INTEGERS:
+                    return (self._integers or self._integers_entrance())(*args)
+                if self._takes_complex and k in _COMPLEX and not (self.leads and self.leads_elsewhere(args, False)):
+                    return (self._complexes or self._complexes_entrance())(*args)
         return self.whole(args, out, inplace)
 
     def whole(self, args: tuple[object, ...], out: object = None, inplace: bool = False) -> Any:
@@ -496,6 +505,8 @@ class General(Door):
         common = alike[self._half_at]._k if self._half_at >= 0 else None
         if common in HALF_KINDS:
             below = self._half or self._half_entrance()
+        elif note is None and self._takes_complex and common in _COMPLEX:
+            below = self._complexes or self._complexes_entrance()
         elif note is None and self._takes_integers and common in _INTEGERS:
             below = self._integers or self._integers_entrance()
         else:
