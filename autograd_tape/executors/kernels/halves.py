@@ -15,7 +15,7 @@ from ._on_demand import LazyModule, state
 from .handy import Exact, Handy
 from .sharing import share_elements
 
-__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "is_infinity", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
+__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -27,8 +27,8 @@ OF_SIGNS = frozenset([np.absolute, np.negative])
 _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "narrow"), Handy("elementwise", "lookup")
 _REAL = frozenset("?bhilqBHILQfdeE")  # dtypes of real numbers
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
-#: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels; and those of float16
-#: that have others.
+#: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels; and those of
+#: float16 that have others.
 _ROUNDINGS = np.floor, np.ceil, np.trunc, np.rint
 _SIMPLE: dict[object, Exact] = {f: Exact("elementwise", f.__name__) for f in (*_ROUNDINGS, np.square, np.reciprocal, np.sqrt)}
 _OF_FLOAT16 = _SIMPLE | {f: Exact("roundings", f.__name__) for f in _ROUNDINGS}
@@ -152,7 +152,9 @@ class _Tabled:
 
 
 tabled = _Tabled
+#: By NumPy's functions: those that are looked up, and those that are so where there is no other way.
 _UFUNCS: dict[Fn, _Tabled] = {}
+_OTHERS: dict[Fn, _Tabled] = {}
 
 
 def signed(function: Fn, a: np.ndarray) -> np.ndarray:
@@ -218,17 +220,11 @@ def tested(function: Fn, a: np.ndarray) -> np.ndarray:
     return test(np.bitwise_and(words, _MAGNITUDE), _INFINITY[a.dtype.char] if of is None else of)
 
 
-def is_infinity(a: np.ndarray, sign: bool) -> np.ndarray:
-    """Whether numbers of half precision are plus infinity, or with a `sign` minus infinity, by their bits."""
-    return np.equal(a.view(_BITS), _INFINITIES[a.dtype.char][sign])
-
-
 _TESTS: dict[Fn, tuple[Fn, np.ndarray | None]] = {
     np.isnan: (np.greater, None), np.isinf: (np.equal, None), np.isfinite: (np.less, None), np.signbit: (np.greater_equal, None),
     np.logical_not: (np.equal, np.array(0, _BITS))}
 """The comparisons of their bits without the sign, with those of infinity, or with others."""
 _INFINITY = {"E": np.array(0x7F80, _BITS), "e": np.array(0x7C00, _BITS)}
-_INFINITIES = {char: (bits, np.bitwise_or(bits, _SIGN)) for char, bits in _INFINITY.items()}
 
 
 def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
@@ -241,17 +237,20 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     if a.itemsize > 2:
         wide: np.ndarray = function(*arrays)
         return wide
+    if (made := _UFUNCS.get(function)) is not None and a.size >= FEW[0] and a.dtype.isnative:  # of one array
+        result: np.ndarray = made(a)
+        return result
     if len(arrays) == 1 and function.__class__ is np.ufunc and a.dtype.isnative and (
             kernel := (_OF_FLOAT16 if a.dtype.char == "e" else _SIMPLE).get(function)) is not None and (
-            made := _by_kernel(kernel, a)) is not None:
-        return made
+            at_once := _by_kernel(kernel, a)) is not None:
+        return at_once
     if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
         if function in _TESTS and 0 not in a.strides:  # NumPy puts what was expanded innermost
             return tested(function, a)
-        found = _UFUNCS.get(function)
-        if found is None:
-            _UFUNCS[function] = found = _Tabled(partial(_ufunc, function))
-        result: np.ndarray = found(a)
+        tables = _OTHERS if function in _OF_FLOAT16 or function in _TESTS else _UFUNCS
+        if (made := tables.get(function)) is None:
+            tables[function] = made = _Tabled(partial(_ufunc, function))
+        result = made(a)
         return result
     return _ufunc(function, *arrays)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...annotations import Fn, Number
-from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES
+from ...dtypes import BOOL, COMPLEX, SCALAR_TYPE_NAMES, bfloat16
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels import halves
 from ...executors.kernels._in_place import (
@@ -300,13 +300,20 @@ class equal:
 
 def _equals(value: float) -> Fn:
     def kernel(input: np.ndarray) -> np.ndarray:
-        kind = input.dtype.kind
-        if kind == "f":
-            return halves.is_infinity(input, value < 0) if input.itemsize == 2 else np.equal(input, NUMBERS[input.dtype.char, value])
-        return halved(np.equal, input, number(input.dtype)) if kind == "V" else _never(input, kind)
+        dtype = input.dtype
+        if (word := words.get(dtype.char)) is not None and dtype.isnative and 0 not in input.strides:
+            return np.equal(input.view(_WORD), word)
+        if (kind := dtype.kind) == "f":
+            return np.equal(input, NUMBERS[dtype.char, value])
+        return halved(np.equal, input, number(dtype)) if kind == "V" else _never(input, kind)
 
     number = lru_cache(partial(np.array, value))
+    words = {half.char: np.array(value, half).view(_WORD) for half in (np.dtype(np.float16), bfloat16.np)}
     return kernel
+
+
+_WORD = np.dtype(np.uint16)
+"""The bits of half precision, of which infinities of one sign have the same."""
 
 
 def _never(input: np.ndarray, kind: str) -> np.ndarray:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...dims import broadcast_shape, wrap_dim
-from ...dtypes import DType, Device, bfloat16, bool_, converted, float16, float32
+from ...dtypes import DType, Device, bfloat16, bool_, converted, float16
 from ...errors import ArgumentError, AutogradError
 from ...executors.kernels import halves
 from ...executors.kernels.sharing import copy
