@@ -157,6 +157,10 @@ def compute_array(x: np.ndarray) -> np.ndarray:
         return x
     if x.dtype.kind == "c":  # whose imaginary parts NumPy would drop with a mere warning
         raise TypeError(f"this kernel computes with real numbers, not with {x.dtype}")
+    if is_half(x.dtype):
+        from .halves import SINGLE, cast
+
+        return cast(x, SINGLE)
     return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
 
 

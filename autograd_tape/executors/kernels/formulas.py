@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from ...annotations import Fn
+from . import halves
 from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, compute_array, state, worth
 from ._store import Store, file_name
 from .pairs import in_rows, known as known_geometries
@@ -408,12 +409,13 @@ def _of_one(formula: Formula, of_single: Formula, of_many: Formula | None = None
             x = dense(x)
             if not x.flags.forc:  # dense, in another order, in which the result lies as well
                 order = sorted(range(x.ndim), key=lambda d: -x.strides[d])
-                return kernel(x.transpose(order), *options).transpose(np.argsort(order)).astype(input.dtype, copy=False)
+                found = kernel(x.transpose(order), *options).transpose(np.argsort(order))
+                return found if found.dtype == input.dtype else halves.cast(found, input.dtype)
         out = np.empty_like(x)
         char = x.dtype.char
         chosen = formula if char != "f" else of_single if x.size < state.fused else of_many
         chosen.over(char, (x.ravel("K"),), out.ravel("K") if x.ndim else out.reshape(1), options)
-        return out if out.dtype == input.dtype else out.astype(input.dtype)
+        return out if out.dtype == input.dtype else halves.cast(out, input.dtype)
 
     def over(input: np.ndarray, *options: float) -> bool:
         """Writes what machine code at hand gives over an array in rows; whether it did. It reads a copy, which a formula relies on."""
@@ -468,7 +470,7 @@ def _of_two(formula: Formula, of_single: Formula, of_many: Formula | None = None
             chosen = formula if char != "f" else of_single if of_many is None or n < state.fused else of_many
             chosen.over(char, (a.ravel(), b.ravel()), out.reshape(n), sizes)
         out = laid_out(out, x, z) if found is None else out if back is None else out.transpose(back)
-        return out if out.dtype == dtype else out.astype(dtype)
+        return out if out.dtype == dtype else halves.cast(out, dtype)
 
     kernel.lays_out = True  # type: ignore[attr-defined]  # as torch does
     return kernel
@@ -496,7 +498,7 @@ def _of_three(formula: Formula) -> Callable[..., np.ndarray]:
         out = np.empty_like(arrays[0])
         columns = [a.ravel("K") for a in arrays]
         formula.over(out.dtype.char, tuple(columns), out.ravel("K") if out.ndim else out.reshape(1))
-        return out if out.dtype == dtype else out.astype(dtype)
+        return out if out.dtype == dtype else halves.cast(out, dtype)
 
     return kernel
 

@@ -213,8 +213,8 @@ def _packed(key: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     return packed
 
 
-_SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"} | {"e": np.dtype(np.float32)}
-"""The dtypes that hold what others do of which the kernels below know nothing: they take float32, float64, bfloat16 and int64."""
+_SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"}
+"""The dtypes that hold what others do of which the kernels below know nothing: they take floating-point numbers and int64."""
 
 
 @lru_cache(1024)
@@ -231,7 +231,7 @@ def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers:
     if x.shape[d] == 1:  # each is all there is
         shape = _lines(x.shape, d, sizes)[0]
         return np.array(x, order="C").reshape(shape), np.zeros(shape, np.int64)
-    if char not in "fdEl":
+    if char not in "fdEel":
         if char not in _SIMILAR:
             return None
         char = _SIMILAR[char].char
@@ -283,7 +283,7 @@ _COUNTS = 64
 def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray | None:
     """Where values go into a sequence, or those of each row into its row; of one dtype."""
     char, many, size = sequence.dtype.char, values.size, sequence.shape[-1]
-    if char not in "fdEl" or values.dtype is not sequence.dtype or not many:
+    if char not in "fdEel" or values.dtype is not sequence.dtype or not many:
         return None
     if (run := _bisected.of(char, many)) is None and not fits(many):
         return None

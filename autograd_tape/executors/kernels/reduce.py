@@ -18,6 +18,7 @@ import numpy as np
 
 from . import folds, integers, order, sharing
 from ._on_demand import LazyModule, contiguous, is_half, state
+from .halves import SINGLE, cast
 from .handy import Exact, Handy
 from ...strided import strided
 from ...warned import ignoring
@@ -115,9 +116,9 @@ def add_at(target: np.ndarray, at: Any, values: np.ndarray) -> None:
     [5000.0, 0.0]
     """
     if is_half(target.dtype):
-        wide = target.astype(np.float32)
-        add_at(wide, at, np.asarray(values).astype(np.float32))
-        target[...] = wide
+        wide = cast(target, SINGLE)
+        add_at(wide, at, cast(np.asarray(values), SINGLE))
+        target[...] = cast(wide, target.dtype)
     elif (target.ndim == 1 and target.dtype.char in "fdl" and at.__class__ is np.ndarray and at.dtype.char == "l"
           and at.size >= state.fused and target.flags.carray and values.shape == at.shape and values.dtype == target.dtype):
         _adding.add_elements[target.dtype.char](target, contiguous(at), contiguous(values))
@@ -414,7 +415,7 @@ def mean(x: np.ndarray, axis: Axis = None, keepdims: bool = False) -> np.ndarray
     array(1.5)
     """
     count = prod(x.shape[a] for a in _axes(x, axis))
-    total = _reduce(np.add, x.astype(np.float32) if is_half(x.dtype) else x, axis, keepdims)  # a half sum may overflow
+    total = _reduce(np.add, cast(x, SINGLE) if is_half(x.dtype) else x, axis, keepdims)  # a half sum may overflow
     with ignoring():
         return np.asarray(total / total.dtype.type(count), x.dtype)
 
@@ -500,14 +501,14 @@ def running_total_within(x: np.ndarray, axis: int, product: bool) -> bool:
 def running_extreme(x: np.ndarray, axis: int, smallest: bool) -> tuple[np.ndarray, np.ndarray] | None:
     """Running maxima, or minima, of real numbers along ``axis`` (not negative), and where they are: the last of equal ones.
 
-    The compiled code is that for float32, float64, bfloat16, bytes and int64, which hold what other dtypes do. None as above.
+    The compiled code is that for floating-point numbers, bytes and int64, which hold what other dtypes do. None as above.
     """
     given = x.dtype
     own = char = given.char
-    if char not in "fdEl":
-        if char not in "?bBhHiIqQe":
+    if char not in "fdEel":
+        if char not in "?bBhHiIqQ":
             return None
-        char, own = ("?", "B") if char == "?" else ("f", "f") if char == "e" else ("l", "l")
+        char, own = ("?", "B") if char == "?" else ("l", "l")
     size = x.size
     if (run := _extreme.of(own, size)) is None and not order.fits(size):
         return None

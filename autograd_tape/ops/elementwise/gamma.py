@@ -10,6 +10,7 @@ import numpy as np
 
 from ...dtypes import BOOL, COMPLEX, FLOATING
 from ...errors import AutogradError
+from ...executors.kernels.halves import narrow, widened
 from ...executors.kernels.formulas import (
     Scalar, Split, binary, copysign, erfc, exp, expm1, floor, going, log, log1p, polynomial, power, rint, settled, sin, sqrt, tan, unary)
 from ...functions.overloads import EITHER_NUMBER
@@ -355,8 +356,8 @@ class mvlgamma:
     layout = "rows"
     def numpy(input, p): return (sum([_lgamma(input - k / 2) for k in range(p)]) + _mvlgamma_constant(p)).astype(input.dtype)
     def half(input, p):
-        total = sum([_lgamma(input - input.dtype.type(k / 2)).astype(np.float32) for k in range(p)])
-        return total.astype(input.dtype) + input.dtype.type(_mvlgamma_constant(p))
+        total = sum([widened(_lgamma(input - input.dtype.type(k / 2))) for k in range(p)])
+        return narrow(total, input.dtype) + input.dtype.type(_mvlgamma_constant(p))
 
     def compose(F, input, p): return sum([F.lgamma(input - k / 2) for k in range(p)]) + _mvlgamma_constant(p)
 

@@ -14,11 +14,11 @@ from ...errors import AutogradError
 from ...executors.kernels._in_place import FINITE
 from ...executors.kernels.changes import Alone, rounded
 from ...executors.kernels import elementwise as fused
-from ...executors.kernels._on_demand import state
+from ...executors.kernels._on_demand import is_half, state
 from ...executors.kernels.formulas import (
     Scalar, Split, binary, copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, like, log, log1p, polynomial, sqrt, unary)
-from ...executors.kernels.halves import by_element, narrow, widened
-from ...executors.kernels.pairs import pairwise
+from ...executors.kernels.halves import by_element, narrow, ufunc, widened
+from ...executors.kernels.pairs import halved, pairwise
 from ...functions.out import OutRule
 from ...functions.overloads import EITHER_NUMBER, TENSOR_OR_NUMBER
 from ...functions.refusals import no_kernel, on_meta
@@ -407,6 +407,9 @@ def _times_logarithm(logarithm: np.ufunc) -> Fn:
         other = np.asarray(other, getattr(other, "dtype", input.dtype))
         other = other if other.itemsize >= input.itemsize else other.astype(input.dtype)  # as precise as what is beside it
         with ignoring():
+            if input.dtype is other.dtype and is_half(input.dtype):  # rounded after each of two steps
+                product = halved(np.multiply, input, ufunc(logarithm, other))
+                return np.where(ufunc(np.isnan, other), other, np.where(ufunc(np.logical_not, input), input.dtype.type(0), product))
             return np.where(np.isnan(other), other, np.where(input == 0, input.dtype.type(0), input * logarithm(other)))
 
     return kernel

@@ -620,7 +620,7 @@ class _masked_softmax:
     check = _check_masked
     no_forward = "_masked_softmax"
     numpy = _masked
-    def half(input, *rest): return _masked(input.astype(np.float32), *rest).astype(input.dtype)
+    def half(input, *rest): return narrow(_masked(widened(input), *rest), input.dtype)
     def compose(F, input, mask, dim=None, mask_type=None):
         left = F.masked_fill(input, _full_mask(F, input, mask, mask_type), -np.inf)
         return F.softmax(left, -1 if dim is None else dim)

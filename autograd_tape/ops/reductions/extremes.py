@@ -13,7 +13,8 @@ from ...dtypes import as_bits
 from ...dims import expand_reduced, normalize_dims, within, wrap_dim
 from ...errors import AutogradError, IndexRangeError
 from ...executors.kernels import folds, reduce as shared
-from ...executors.kernels.halves import widened
+from ...executors.kernels._on_demand import is_half
+from ...executors.kernels.halves import cast, widened
 from ...executors.kernels.pairs import halved
 from ...functions.out import CAN_CAST, EXPECTED, INPUT_AND_OUT
 from ...functions.overloads import EXTREME, no_match
@@ -40,18 +41,21 @@ _SEARCHED = frozenset("fdlq")  # of these dtypes
 
 
 def _tie_weights(input: np.ndarray, result: np.ndarray, dim: Dims) -> np.ndarray:
-    equal = input == result
+    half = is_half(input.dtype)
+    equal = halved(np.equal, input, result) if half else input == result
     if dim is None and input.dtype.kind not in "iub":
-        equal |= (input != input) & (result != result)
+        equal |= halved(np.isnan, input) & halved(np.isnan, result) if half else (input != input) & (result != result)
     axes = normalize_dims(dim, input.ndim)
     whole = axes is None or len(axes) == input.ndim
     counts = np.array(np.count_nonzero(equal)) if whole else np.add.reduce(equal, axes, None, None, True)
-    weights = np.asarray(equal).astype(input.dtype)
+    weights = cast(np.asarray(equal), input.dtype)
     if counts.size and np.minimum.reduce(counts, None) == np.maximum.reduce(counts, None) == 1:
         return weights
     with ignoring():  # there are none where NaN is the extreme
         share = 1 / counts
-        return np.asarray(weights * (share.astype(np.float32) if input.itemsize == 2 else share).astype(input.dtype))
+        if half:
+            return np.asarray(halved(np.multiply, weights, np.asarray(share).astype(np.float32).astype(input.dtype)))
+        return np.asarray(weights * share.astype(input.dtype))
 
 
 @op("tie_weights(Tensor input, Tensor result, int[]? dim) -> Tensor", method=False, namespace="_internal", out=False)
