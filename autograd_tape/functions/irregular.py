@@ -277,12 +277,14 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         leaves.append(f"({n} is None or {n}._node is None)" if optional else f"{n}._node is None")
         tests.append(f"({n} is None or {plain})" if optional else plain)
         arrays.append(f"(None if {n} is None else {n}._data)" if optional else f"{n}._data")
+    writes = rec.field("gives_input") and rec.name.endswith("_")
+    leaves = leaves[1:] if writes else leaves  # `is_free` asks the first
     tests += [f"({' and '.join(leaves)}{unrecorded})"] * bool(leaves)
     tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
     own = []
     if rec.field("gives_input"):
         own = [f"        if _r is not None and _r is {arrays[0]}: return {tensors[0]}"]  # what was only declared has no array yet
-        if rec.name.endswith("_"):  # whose write is noted, and refused, elsewhere
+        if writes:  # which is noted, and refused, elsewhere
             cells |= {"_recordings": recordings, "_noting": noting}
             tests += [is_free(tensors[0]), "not _recordings", "_noting.calls is None"]
     made = ("_t = _new(_Tensor); _t._data = {0}; _t._k = _k if {0}.dtype is _k.np else _ns['KINDS'][{0}.dtype]; "

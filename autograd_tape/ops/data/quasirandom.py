@@ -10,6 +10,7 @@ import numpy as np
 from ...annotations import Functions
 from ...dtypes import INT64_KIND, default_dtype
 from ...errors import AutogradError, ShapeMismatchError
+from ...executors.kernels._on_demand import _NEVER, state
 from ...executors.kernels.handy import Handy
 from ...functions.refusals import no_kernel
 from ...random.directions import BITS, DIMENSIONS, direction_numbers
@@ -72,6 +73,7 @@ def _changed_oddly(first: int, n: int) -> list[int]:
 
 
 _draw, _forward = Handy("quasirandom", "draw"), Handy("quasirandom", "forward")
+_forwards = _forward.at_hand
 
 
 _UNIT = np.array(2.0 ** -BITS)
@@ -142,7 +144,8 @@ class _sobol_engine_ff_:
     gives_input = True
 
     def quick(input, n, sobolstate, dimension, num_generated):
-        if (run := _forward.of("f", dimension)) is not None:
+        run = _forwards.get("f") if state.fused != _NEVER else None  # a frame less than to ask for it
+        if run is not None or (run := _forward.of("f", dimension)) is not None:
             run(dimension, 1, input, sobolstate, dimension, num_generated, n)
             return input
 
