@@ -25,6 +25,7 @@ from ...tensor import TensorRef
 
 
 _DOUBLE: np.dtype = np.dtype(np.float64)
+_DOUBLES: np.dtype = np.dtype(np.complex128)
 _FEW = 64  # elements from which integers are converted before they are added
 _AS_THEY_ARE = frozenset("fdEel")  # what machine code adds up
 
@@ -39,12 +40,15 @@ def _running(ufunc: np.ufunc) -> Fn:
             own = _WIDE.get(input.dtype.char)
             return input.astype(np.int64) if own is not None and own.kind == "i" else input.copy()
         d = dim if 0 <= dim < ndim else wrap_dim(dim, ndim)
+        if ufunc is np.add and input.dtype.kind == "c":  # whose sums are those of their parts
+            parts: np.ndarray = kernel(np.ascontiguousarray(input)[..., None].view(input.real.dtype), d)
+            return parts.view(input.dtype)[..., 0]
         converts = input.dtype.char not in _AS_THEY_ARE and input.size >= _FEW and input.dtype.kind in "iub"
         if converts:
             input = input.astype(np.int64, "C")
         if (found := shared.running_total(input, d, ufunc is np.multiply, converts)) is not None:
             return found
-        wide: np.dtype | None = _DOUBLE if input.dtype.char == "f" else _WIDE.get(input.dtype.char)  # as in torch
+        wide = _DOUBLE if input.dtype.char == "f" else _DOUBLES if input.dtype.char == "F" else _WIDE.get(input.dtype.char)  # as in torch
         result = finish(accumulate(input, d, wide), input)
         if ufunc is np.add and result.dtype.kind in "fc":
             result += 0  # torch begins with 0, to which adding -0 gives 0
