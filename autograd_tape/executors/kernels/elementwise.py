@@ -685,7 +685,9 @@ def erf_for_gelu(x: np.ndarray) -> np.ndarray:
     """erf to 5e-7 for float32, where gelu's own rounding is of that size, and to full precision for float64."""
     if x.size <= FEW and x.flags.forc:
         return _erf_each(x)
-    return _erf_single(x) if x.dtype == np.float32 else _erf(x)
+    if x.dtype != np.float32:
+        return _erf(x)
+    return _by_blocks(_erf_single, x, 2 * _BLOCK) if x.flags.forc else _erf_single(x)
 
 
 def _erf(x: np.ndarray) -> np.ndarray:
@@ -694,14 +696,19 @@ def _erf(x: np.ndarray) -> np.ndarray:
         return _erf_each(x)
     if not x.flags.forc or dtype.char not in "fd":
         return erf_of_lanes(x).astype(dtype, copy=False)
+    return _by_blocks(_erf_rounded if dtype.char == "f" else erf_of_lanes, x, _BLOCK)
+
+
+_BLOCK = 8192  # numbers of which all that they become in double precision stays in the cache
+
+
+def _by_blocks(run: Callable[[np.ndarray], np.ndarray], x: np.ndarray, block: int) -> np.ndarray:
+    """A function of flat numbers, of many passes, over a dense array, block by block."""
     out = np.empty_like(x)
-    flat, into, run = x.ravel("K"), out.ravel("K"), _erf_rounded if dtype.char == "f" else erf_of_lanes
-    for start in range(0, x.size, _BLOCK):
-        into[start : start + _BLOCK] = run(flat[start : start + _BLOCK])
+    flat, into = x.ravel("K"), out.ravel("K")
+    for start in range(0, x.size, block):
+        into[start : start + block] = run(flat[start : start + block])
     return out
-
-
-_BLOCK = 8192  # numbers of which all that they become stays in the cache
 
 
 def _erf_rounded(x: np.ndarray) -> np.ndarray:
