@@ -21,7 +21,7 @@ from ...annotations import Dims
 from ...dtypes import as_bits, bfloat16
 
 __all__ = ["HELD", "MAGNITUDES", "PRODUCT", "ROOT", "SQUARES", "SUM", "closely", "dot_rows", "ends", "extremes", "fold", "fold_products",
-           "in_memory", "kept", "spread", "way_to_end", "way_to_fold", "way_to_place", "whole_ends", "within"]
+           "in_memory", "kept", "spread", "way_to_end", "way_to_fold", "way_to_place", "way_to_spread", "whole_ends", "within"]
 
 #: What is added up, or that numbers are multiplied; and that the root is taken of the sum.
 SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
@@ -517,6 +517,25 @@ def way_to_place(x: np.ndarray, dim: Dims, keepdim: bool, smallest: bool) -> Way
         index = _empty(shape, np.int64)
         run(items, 1, x if order is None else x.transpose(order), _empty(shape, kind), index, outer, n, inner, smallest)  # type: ignore[misc]
         return index
+
+    return run is not None and way
+
+
+def way_to_spread(x: np.ndarray, dim: Dims, keepdim: bool, divisor: float, root: bool) -> Way | bool:
+    """The way of `spread`."""
+    plan = _plan_of(x, dim, keepdim)
+    if plan is None or plan.char in "lB" or plan.joined is not None or plan.alone is None or plan.many or not plan.exact:
+        return True
+    order, (_, outer, n, inner, _) = plan.order, plan.alone
+    if inner > 1 and n > _APART:
+        return True
+    shape, dtype, run = plan.shape, x.dtype, _spread.of(plan.char, x.size)
+
+    def way(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        y, mean = _empty(shape, dtype), _empty(shape, dtype)
+        x = x if order is None else np.ascontiguousarray(x.transpose(order))
+        run(outer * inner, 1, x, y, mean, outer, n, inner, divisor, root)  # type: ignore[misc]
+        return y, mean
 
     return run is not None and way
 

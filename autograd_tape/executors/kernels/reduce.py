@@ -40,6 +40,7 @@ __all__ = [
     "square_distance",
     "square_distance_backward",
     "sum",
+    "way_to_run",
 ]
 
 _compiled = LazyModule("reduce")
@@ -145,8 +146,11 @@ def counted(line: np.ndarray, bins: int, low: int = 0) -> np.ndarray:
         wide = wide - low
     if line.size < state.fused or not wide.flags.aligned:
         return np.bincount(wide, minlength=bins)
-    found, wide, ones = np.zeros(bins, np.int64), contiguous(wide), np.ones(min(line.size, _ONES), np.int64)
+    found, wide, ones = np.zeros(bins, np.int64), contiguous(wide), _ones(_ONES)
     run = _adding.add_elements["l"]
+    if line.size <= _ONES:
+        run(found, wide, ones[:line.size])
+        return found
     for start in range(0, line.size, _ONES):
         part = wide[start:start + _ONES]
         run(found, part, ones[:part.size])
@@ -155,6 +159,11 @@ def counted(line: np.ndarray, bins: int, low: int = 0) -> np.ndarray:
 
 _ONES = 1 << 14
 """Numbers that are counted at a time."""
+
+
+@lru_cache(1)
+def _ones(n: int) -> np.ndarray:
+    return np.ones(n, np.int64)
 
 
 def overlapped(windows: np.ndarray, total: int, step: int) -> np.ndarray | None:
@@ -479,6 +488,29 @@ def running_total(x: np.ndarray, axis: int, product: bool, within: bool = False)
     outer, n, inner, *_ = lines
     _total.share(char, outer * -(-inner // 128), n * min(128, inner), 2, memory, y, *lines, product)
     return y
+
+
+def way_to_run(x: np.ndarray, axis: int, which: str) -> folds.Way | bool:
+    """The way of running sums ("+"), products ("*"), maxima (">") or minima ("<") along ``axis`` of what lies as an array, as `folds.kept`
+    has it."""
+    extreme, lies = which in "<>", x.flags.carray
+    lines, span = (_in_order(x.shape, axis), 0) if lies else _lines(x.shape, x.strides, x.itemsize, axis) if x.size else ((), 0)
+    if not x.size or x.size > _ALONE or not lies and (not span or x.flags.c_contiguous):
+        return True
+    shape, dtype, item, items, last = x.shape, x.dtype, x.itemsize, lines[0] * -(-lines[2] // 128), which in "<*"
+    run = (_extreme if extreme else _total).of(dtype.char, x.size)
+
+    def total(x: np.ndarray) -> np.ndarray:
+        y = np.empty(shape, dtype)
+        run(items, 1, strided(x, (span,), (item,)) if span else x, y, *lines, last)  # type: ignore[misc]
+        return y
+
+    def both(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values, index = np.empty(shape, dtype), np.empty(shape, np.int64)
+        run(items, 1, strided(x, (span,), (item,)) if span else x, values, index, *lines, last)  # type: ignore[misc]
+        return values, index
+
+    return run is not None and (both if extreme else total)
 
 
 def running_total_within(x: np.ndarray, axis: int, product: bool) -> bool:

@@ -926,6 +926,28 @@ def _covariance(x: np.ndarray, correction: int) -> np.ndarray | None:
         return halves.narrow(rounded(_kernel("matmul")(centred, centred.T)) / rounded(np.asarray(one(max(n - correction, 0)))), dtype)
 
 
+def _weighted_covariance(x: np.ndarray, correction: int, counts: np.ndarray | None, factors: np.ndarray | None) -> np.ndarray | None:
+    """The same of columns that are counted so many times, and have weights; None of what is refused, or of several dtypes."""
+    dtype, n = x.dtype, x.shape[-1:]
+    if x.ndim != 2 or dtype.char not in "fd" or not x.size or correction.__class__ is not int or counts is not None and (
+            counts.dtype.char != "l" or counts.shape != n or (counts < 0).any()) or factors is not None and (
+            factors.dtype is not dtype or factors.shape != n or (factors < 0).any()):
+        return None
+    sums, one = _kernel("sum"), dtype.type
+    with ignoring():
+        weights = factors if counts is None else counts if factors is None else counts.astype(dtype) * factors
+        total = np.asarray(sums(weights, None, False))[()]
+        wide = weights.astype(dtype, copy=False)  # type: ignore[union-attr]
+        mean = sums(x * wide, 1, True) / one(total)
+        less = total.dtype.type(correction)  # with a number of Python's scalars become wider
+        if factors is not None and correction:
+            less = less * np.asarray(sums(wide * factors, None, False))[()] / total
+        divisor = total - less
+        centred = x - mean
+        found: np.ndarray = _kernel("matmul")(centred, (centred * wide).T) / one(divisor * 0 if divisor < 0 else divisor)
+        return found
+
+
 @op("cov(Tensor input, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", out=False)
 class cov:
     """The covariance matrix of the rows of `input`, whose columns are observations: counted `fweights` times, weighted by `aweights`.
@@ -939,8 +961,10 @@ class cov:
     reads = "fweights aweights"
 
     def quick(input, correction, fweights, aweights):
-        plain = fweights is None and aweights is None and len(input) > 1  # of one row it is a view
-        return _covariance(input, correction) if plain else None
+        if len(input) < 2:  # of one row it is a view
+            return None
+        plain = fweights is None and aweights is None
+        return _covariance(input, correction) if plain else _weighted_covariance(input, correction, fweights, aweights)
 
     def function(F, input, *, correction=1, fweights=None, aweights=None):
         if input.ndim > 2:

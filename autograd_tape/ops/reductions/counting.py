@@ -10,7 +10,7 @@ import numpy as np
 from ...dims import wrap_dim
 from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, promote
 from ...errors import AutogradError, type_name
-from ...executors.kernels import order, reduce
+from ...executors.kernels import folds, order, reduce
 from ...executors.kernels.halves import widened
 from ...executors.kernels.moved import places
 from ...executors.kernels.pairs import neighbours
@@ -289,7 +289,7 @@ class bincount:
         if weights is None:
             if input.dtype.char not in "Bbhil":
                 return None
-            low, high = int(np.minimum.reduce(input)), int(np.maximum.reduce(input))
+            low, high = map(int, folds.whole_ends(input, "<>") or (np.minimum.reduce(input), np.maximum.reduce(input)))
             return reduce.counted(input, max(high + 1, minlength)) if low >= 0 else None
         if input.dtype.char == "l" and weights.shape == input.shape and weights.dtype.char in "fdeE?l":
             found = np.bincount(input, weights if weights.itemsize != 2 else widened(weights), minlength)  # who refuses negative numbers

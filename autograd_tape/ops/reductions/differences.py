@@ -87,7 +87,7 @@ def _at_edge(F: Functions, near: TensorRef, far: TensorRef, x0: TensorRef, x1: T
 
 
 def _derivative_of(x: np.ndarray, d: int, spacing: float, edge_order: int) -> np.ndarray:
-    """`_derivative` of a plain array in rows, with a number as spacing."""
+    """`_derivative` of a plain array, in rows, with a number as spacing."""
     found, before, half = np.empty(x.shape, x.dtype), (slice(None),) * d, x.itemsize == 2
 
     def part(start: int | None, stop: int | None) -> np.ndarray: return x[(*before, slice(start, stop))]
@@ -122,7 +122,7 @@ class gradient:
     def quick(input, spacing, dim, edge_order):
         shape, step = input.shape, 1 if spacing is None else spacing
         if input.dtype.char in "fdE" and (step.__class__ is int or step.__class__ is float) and edge_order in (1, 2) and (
-                dim is None or dim.__class__ is int) and input.flags.c_contiguous:
+                dim is None or dim.__class__ is int) and (input.flags.c_contiguous or input.ndim < 4):
             dims = range(len(shape)) if dim is None else (wrap_dim(dim, len(shape)),)
             if dims and min([shape[d] for d in dims]) > edge_order and input.size:
                 return tuple([_derivative_of(input, d, step, edge_order) for d in dims])

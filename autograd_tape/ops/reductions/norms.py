@@ -38,7 +38,11 @@ from ...annotations import Dims, Fn, Functions, Values
 # -- norms ------------------------------------------------------------------------------------------------------------
 
 
-def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
+def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> Any:
+    return _long_norm(x, ord, dim, keepdim) if (kept := _KEPT.get(ord)) is None else kept(x, dim, keepdim)
+
+
+def _long_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
     x = folds.closely(x)
     if ord == 2 or ord == 1:
         found = folds.fold(x, dim, keepdim, folds.SQUARES, folds.ROOT) if ord == 2 else folds.fold(x, dim, keepdim, folds.MAGNITUDES)
@@ -69,6 +73,13 @@ def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndar
     with ignoring():
         total = add(size ** size.dtype.type(ord) if powers is None else powers, axes, None, keepdim)
         return total ** size.dtype.type(1 / ord)
+
+
+_KEPT: dict[float, Fn] = {
+    1: folds.kept(lambda x, dim, keepdim: _long_norm(x, 1, dim, keepdim),
+                  lambda x, dim, keepdim: folds.way_to_fold(x, dim, keepdim, folds.MAGNITUDES)),
+    2: folds.kept(lambda x, dim, keepdim: _long_norm(x, 2, dim, keepdim),
+                  lambda x, dim, keepdim: folds.way_to_fold(x, dim, keepdim, folds.SQUARES, folds.ROOT))}
 
 
 def _powers(size: np.ndarray, ord: float) -> np.ndarray | None:

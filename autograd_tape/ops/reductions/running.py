@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from types import NoneType
+from typing import Any
 
 import numpy as np
 
 from ...dims import wrap_dim
 from ...dtypes import BOOL, DType
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
-from ...executors.kernels import reduce as shared
+from ...executors.kernels import folds, reduce as shared
 from ...executors.kernels.elementwise import with_number
 from ...executors.kernels.pairs import halved, neighbours, ufunc2
 from ...functions.out import EXPECTED, SCALAR_TYPE
@@ -54,7 +55,15 @@ def _running(ufunc: np.ufunc) -> Fn:
             result += 0  # torch begins with 0, to which adding -0 gives 0
         return result if wide is None or wide.kind == "i" else result.astype(input.dtype)
 
-    return kernel
+    return _kept(kernel, "+" if ufunc is np.add else "*", "fdleE")
+
+
+def _kept(kernel: Fn, which: str, chars: str) -> Fn:
+    """A kernel of running values, whose way is kept by layout."""
+    def way(input: np.ndarray, dim: Any, _: bool) -> folds.Way | bool:
+        return not input.ndim or shared.way_to_run(input, wrap_dim(dim, input.ndim), which)
+
+    return folds.kept(lambda input, dim, _: kernel(input, dim), way, chars)
 
 
 def _running_within(product: bool) -> Fn:
@@ -186,7 +195,7 @@ def _running_extreme(ufunc: np.ufunc) -> Fn:
             values = np.take_along_axis(input, indices, d)
         return finish(values, input), finish(indices, input)
 
-    return kernel
+    return _kept(kernel, ">" if ufunc is np.maximum else "<", "fdlE")
 
 
 _cummax, _cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)

@@ -16,6 +16,7 @@ from ...executors.kernels import folds, reduce as shared
 from ...executors.kernels.elementwise import takes_half
 from ...executors.kernels.halves import recast, ufunc, widened
 from ...executors.kernels.moments import moments
+from ...executors.kernels.pairs import halved
 from ...functions.constants import COLUMNS, NARROW, NUMBERS, ONES, SMALL, SQUARES, divided, typed
 from ...functions.out import BOOL_OR_BYTE, castable, EXPECTED, floating, OutRule, without_out
 from ...functions.refusals import on_meta
@@ -653,6 +654,16 @@ def _half_spread(input: np.ndarray, dim: Dims, correction: float, keepdim: bool,
     return wide[0], wide[1]
 
 
+@lru_cache(64)
+def _half_moments(correction: float, root: bool) -> Fn:
+    """`_half_spread` of few numbers, by the way that is kept for a layout."""
+    def way(input: np.ndarray, dim: Dims, keepdim: bool) -> folds.Way | bool:
+        divisor = float(max(count(input.shape, normalize_dims(dim, input.ndim)) - correction, 0))
+        return not input.size or folds.way_to_spread(input, dim, keepdim, divisor, root)
+
+    return folds.kept(lambda input, dim, keepdim: _half_spread(input, dim, correction, keepdim, root), way, "eE", _FEW - 1)
+
+
 def _std(input: np.ndarray, dim: Sequence[int] | None, correction: float, keepdim: bool) -> np.ndarray:
     return _var(input, dim, correction, keepdim, True)
 
@@ -830,7 +841,7 @@ def _quick_moment(root: bool, both: bool) -> Fn:
         if correction.__class__ not in (int, float):
             return None
         if char not in "fd":
-            found = _half_spread(input, dim, correction, keepdim, root)
+            found = _half_moments(correction, root)(input, dim, keepdim)
         elif both:
             found = _spread_mean(input, dim, correction, keepdim, root)
         else:
@@ -993,12 +1004,14 @@ class logsumexp:
 
     def half(input, dim, keepdim):
         """Rounded after each step, as torch does."""
-        axes, wide = normalize_dims(dim, input.ndim), widened(input)
-        top = shared.exactly(np.maximum, wide, axes, True) if input.size else np.zeros((1,) * input.ndim, np.float32)
-        top = np.where(np.isfinite(top), top, np.float32(0))
-        powers = ufunc(np.exp, np.asarray(recast(wide - top, input.dtype)))
+        axes = normalize_dims(dim, input.ndim)
+        found = folds.ends(input, axes, True, ">") if 0 < input.size < LARGE else None
+        top = found[0] if found is not None else recast(
+            shared.exactly(np.maximum, widened(input), axes, True) if input.size else np.zeros((1,) * input.ndim, np.float32), input.dtype)
+        top = np.where(np.isfinite(top), top, input.dtype.type(0))
+        powers = ufunc(np.exp, np.asarray(halved(np.subtract, input, top)))
         total = recast(np.asarray(shared.add(widened(powers), axes, None, True)), input.dtype)
-        result = ufunc(np.add, ufunc(np.log, total), recast(top, input.dtype))
+        result = ufunc(np.add, ufunc(np.log, total), top)
         return np.asarray(result if keepdim else result.reshape(shapes.reduced(input.shape, dim)), order="C")
 
     def compose(F, input, dim, keepdim):
