@@ -390,7 +390,7 @@ class General(Door):
 
     def carry_out(self, args: Arguments, out: object, inplace: bool) -> Any:
         """On the quiet path, where the call came here because somebody looks at calls; else on the general one."""
-        if out is None and modes.watched:
+        if out is None and (modes.watched or self._asked[1]):
             below = self._below[inplace] or self._entrance(inplace)
             if not recordings or noting.calls is None and not active_tapes():  # nobody records, or another thread alone
                 return below(*args)
@@ -421,7 +421,7 @@ class General(Door):
                 x = x[0] if x else None
             if getattr(x, "_k", None) in HALF_KINDS and not (self.leads and self.leads_elsewhere(args, False)):
                 return (self._half or self._half_entrance())(*args)
-            if recordings or modes.watched:  # else functions have asked before the door
+            if recordings or modes.watched or self._asked[1]:  # else functions have asked before the door
                 k = getattr(x, "_k", None)
                 if self._takes_integers and k in _INTEGERS:
                     return (self._integers or self._integers_entrance())(*args)

@@ -120,6 +120,10 @@ class _Resolve(Interceptor):
         if call.rec.family in ("view", "view?"):
             return _view(call)
 
+        x = args[0]
+        if call.rec.name == "clone" and x._node is None and x._data.flags.forc and args[1] is None:
+            return call.frontend.wrap(values(x), x._k)  # which are a copy
+
         def plain(t: TensorRef) -> TensorRef:
             return t if t is changed or bits_of(t) is None else resolved(call.frontend, t)
 
