@@ -15,7 +15,10 @@ from ._on_demand import LazyModule, state
 from .handy import Exact, Handy
 from .sharing import share_elements
 
-__all__ = ["BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "ufunc", "widened"]
+__all__ = [
+    "BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "tested",
+    "ufunc", "widened",
+]
 
 _compiled = LazyModule("elementwise")
 SINGLE = np.dtype(np.float32)
@@ -28,7 +31,7 @@ _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "
 _REAL = frozenset("?bhilqBHILQfdeE")  # dtypes of real numbers
 _CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
 #: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels; and those of
-#: float16 that have others.
+#: float16, of which roundings have others.
 _ROUNDINGS = np.floor, np.ceil, np.trunc, np.rint
 _SIMPLE: dict[object, Exact] = {f: Exact("elementwise", f.__name__) for f in (*_ROUNDINGS, np.square, np.reciprocal, np.sqrt)}
 _OF_FLOAT16 = _SIMPLE | {f: Exact("roundings", f.__name__) for f in _ROUNDINGS}

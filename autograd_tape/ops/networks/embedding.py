@@ -256,7 +256,7 @@ def _quick_bags(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq,
                 padding_idx):
     """Bags of plain rows that all count."""
     char, weights = weight.dtype.char, per_sample_weights
-    if input.dtype.char != "l" or weight.ndim != 2 or char not in "fdE" or max_norm is not None or padding_idx is not None or sparse or \
+    if input.dtype.char != "l" or weight.ndim != 2 or char not in "fdeE" or max_norm is not None or padding_idx is not None or sparse or \
             scale_grad_by_freq or include_last_offset or mode not in ("sum", "mean", "max") or not input.size or not weight.size:
         return None
     if weights is not None and (mode != "sum" or weights.shape != input.shape or weights.dtype is not weight.dtype):
@@ -276,7 +276,7 @@ def _quick_bags(input, weight, offsets, max_norm, norm_type, scale_grad_by_freq,
         return None
     if mode != "max":
         return fused.bag_sums(weight, flat, weights, starts, counts, mode == "mean")
-    if char != "E":
+    if char in "fd":
         return fused.bags(weight, flat, starts, counts, True)
     y = fused.bags(widened(fused.embedding(weight, flat)), None, starts, counts, True)
     return None if y is None else recast(y, weight.dtype)

@@ -668,11 +668,11 @@ def _lp_record(n: int, sample: tuple[int, ...]) -> None:
         squares = norm_type == 2  # which are the same, however an array lies; other powers of half precision are not
         if input.dtype.char == "l" and squares and norm_type.__class__ is float and default_dtype() is float32:
             input = input.astype(np.float32)
-        if input.size >= (BIG if squares else state.fused) or input.dtype.char not in "fdE":
+        if input.size >= (BIG if squares else state.fused) or input.dtype.char not in ("fdeE" if squares else "fdE"):
             return None
         if squares and not (input.flags.c_contiguous or suggests_channels_last(input)):
             input = contiguous(input)
-        power = pow_half if input.dtype.char == "E" else pow_few
+        power = pow_half if input.dtype.char in "eE" else pow_few
         kernel = sizes_of(*settled(kernel_size), n, f"lp_pool{n}d", "kernel_size")
         plan, geometry = avg_plan(n, input.shape, kernel, *settled(stride), 0, ceil_mode, True, None)
         powers = power(input, norm_type)

@@ -33,14 +33,14 @@ class _transform_bias_rescale_qkv:
     lacks = {"int bool": "transform_bias_rescale_qkv"}
     def quick(qkv, qkv_bias, num_heads):
         if qkv.ndim != 3 or qkv.dtype is not qkv_bias.dtype or qkv_bias.shape != qkv.shape[2:] or num_heads < 1 or \
-                qkv.shape[2] % (3 * num_heads) or not qkv.size or qkv.size >= state.cheap or qkv.dtype.char not in "fdE":
+                qkv.shape[2] % (3 * num_heads) or not qkv.size or qkv.size >= state.cheap or qkv.dtype.char not in "fdeE":
             return None
         batch, time, size = qkv.shape
         head = size // 3 // num_heads
-        both = qkv + qkv_bias if qkv.dtype.char != "E" else narrow(widened(qkv) + widened(qkv_bias), qkv.dtype)
+        both = qkv + qkv_bias if qkv.dtype.char in "fd" else narrow(widened(qkv) + widened(qkv_bias), qkv.dtype)
         parts = np.ascontiguousarray(both.reshape(batch, time, 3, num_heads, head).transpose(2, 0, 3, 1, 4))
         scale = 1 / sqrt(head)
-        q = parts[0] * scale if qkv.dtype.char != "E" else narrow(widened(parts[0]) * np.float32(scale), qkv.dtype)
+        q = parts[0] * scale if qkv.dtype.char in "fd" else narrow(widened(parts[0]) * np.float32(scale), qkv.dtype)
         return q, parts[1], parts[2]
 
     def function(F, qkv, qkv_bias, num_heads):

@@ -121,7 +121,7 @@ class gradient:
 
     def quick(input, spacing, dim, edge_order):
         shape, step = input.shape, 1 if spacing is None else spacing
-        if input.dtype.char in "fdE" and (step.__class__ is int or step.__class__ is float) and edge_order in (1, 2) and (
+        if input.dtype.char in "fdeE" and (step.__class__ is int or step.__class__ is float) and edge_order in (1, 2) and (
                 dim is None or dim.__class__ is int) and (input.flags.c_contiguous or input.ndim < 4):
             dims = range(len(shape)) if dim is None else (wrap_dim(dim, len(shape)),)
             if dims and min([shape[d] for d in dims]) > edge_order and input.size:

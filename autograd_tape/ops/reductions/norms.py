@@ -643,7 +643,7 @@ class cosine_similarity:
 
 def quick_distance(x1: np.ndarray, x2: np.ndarray, p: float, eps: float, keepdim: bool) -> np.ndarray | None:
     """|x1 - x2 + eps| of order `p` over the last dimension, of plain numbers; None of other arguments."""
-    if x1.dtype is not x2.dtype or x1.dtype.char not in "fdEl" or not (x1.ndim and x2.ndim) or not (
+    if x1.dtype is not x2.dtype or x1.dtype.char not in "fdeEl" or not (x1.ndim and x2.ndim) or not (
             x1.flags.c_contiguous and x2.flags.c_contiguous or x1.flags.forc and x1.strides == x2.strides):
         return None
     d = halved(np.subtract, x1, x2) if x1.itemsize == 2 else ufunc2(np.subtract, x1, x2)

@@ -304,12 +304,12 @@ class nanmean:
     lacks = {"float8": "nansum_cpu"}
     def quick(input, dim, keepdim, dtype):
         char = input.dtype.char
-        if char in "fdE" and dtype is None and input.size and (dim.__class__ is int or dim is None):
-            wide = input if char != "E" else widened(input)
+        if char in "fdeE" and dtype is None and input.size and (dim.__class__ is int or dim is None):
+            wide = input if char in "fd" else widened(input)
             total = np.asarray(_sum(wide, dim, keepdim))
             if not (total != total).any():
                 n = np.asarray(count(input.shape, dim)).astype(input.dtype)
-                return np.asarray(total / n if char != "E" else ufunc(np.divide, recast(total, input.dtype), n), input.dtype)
+                return np.asarray(total / n if char in "fd" else ufunc(np.divide, recast(total, input.dtype), n), input.dtype)
 
     def function(F, input, dim=None, keepdim=False, *, dtype=None, out=None):
         if input.dtype.category < FLOATING:
