@@ -792,12 +792,14 @@ def _filler(name: str, dtype: np.dtype, args: tuple[Any, ...]) -> Callable[[MT19
     else:
         return None
     before, after = given
+    run: Any = None  # found once
 
     def fill(engine: MT19937, out: Array) -> None:
+        nonlocal run
         count = wide * out.size
         if kernel == "normals" and count % 16:  # the narrow types draw no words for what is drawn anew
             count = count + 16 if char == "f" else count // 16 * 16 + 16
-        run = kernels.load(out.size).of(kernel, char, "drawn")  # type: ignore[union-attr]  # which there is
+        run = run or kernels.load(out.size).of(kernel, char, "drawn")  # type: ignore[union-attr]  # which there is
         run(*before, engine.take(count), *after, out)
 
     return fill
