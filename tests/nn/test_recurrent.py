@@ -78,18 +78,19 @@ def test_rows_of_packed_data_that_no_batch_has(name: str) -> None:
         of(x[:2])
 
 
-@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
 @pytest.mark.parametrize("mode", ["rnn_tanh", "rnn_relu", "gru", "lstm"])
 @pytest.mark.parametrize("size", [4, 70])
-def test_half_precision_is_the_same_recorded_or_not(mode: str, size: int, half: Any) -> None:
+def test_results_are_the_same_recorded_or_not(mode: str, size: int, dtype: Any) -> None:
     """Below the operations, where nobody listens, each is rounded as one of these."""
     gates, rng = {"gru": 3, "lstm": 4}.get(mode, 1), np.random.default_rng(0)
-    def drawn(*shape: int) -> Any: return torch.tensor(rng.standard_normal(shape) / 2).to(half)
+    def drawn(*shape: int) -> Any: return torch.tensor(rng.standard_normal(shape) / 2).to(dtype)
     params = [drawn(gates * size, n) if n else drawn(gates * size) for _ in range(2) for n in (3, size, 0, 0)]
     h = drawn(2, 3, size), drawn(2, 3, size)
     hx: Any = h if mode == "lstm" else h[0]
     function, cell = getattr(torch, mode), getattr(torch, mode + "_cell")
     calls = [lambda x, _: function(x, hx, params, True, 1, 0.0, False, True, False),
+             lambda x, _: function(x.transpose(0, 1), hx, params, True, 1, 0.0, False, True, True),
              lambda _, x: function(x, torch.tensor([3, 2, 1]), hx, params, True, 1, 0.0, False, True),
              lambda _, x: cell(x[:3], (h[0][0], h[1][0]) if mode == "lstm" else h[0][0], *params[:4])]
     for call in calls:
@@ -97,6 +98,6 @@ def test_half_precision_is_the_same_recorded_or_not(mode: str, size: int, half: 
         plain = call(whole, packed)
         recorded = call(whole.requires_grad_(), packed.requires_grad_())
         for a, b in zip(*[(y,) if isinstance(y, torch.Tensor) else y for y in (plain, recorded)]):
-            assert not a.requires_grad and a.dtype is b.dtype is half and a.stride() == b.stride()
+            assert not a.requires_grad and a.dtype is b.dtype is dtype and a.stride() == b.stride()
             if mode != "lstm" or b.grad_fn.name() != "MkldnnRnnLayerBackward0":  # which is rounded once
                 assert torch.equal(a, b.detach())

@@ -387,20 +387,20 @@ class steps_joined:
     def samples(rng): yield rng.standard_normal((3, 2, 4)), "whole"
 
 
-def _fits(mode: str, input: TensorRef, states: Sequence[TensorRef], weights: Sequence[TensorRef | None], sizes: Sequence[int] | None
+def _fits(mode: str, input: np.ndarray, states: Sequence[np.ndarray], weights: Sequence[np.ndarray | None], sizes: Sequence[int] | None
           ) -> bool:
     """Whether the shapes fit the kernel, which takes no empty ones; the steps say what is wrong."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None and w_hh is not None
-    x, h, size = input._data.shape, states[0]._data.shape, states[-1]._data.shape[-1:]
-    if len(x) != (3 if sizes is None else 2) or not input._data.size or len(h) != 2 or not h[1]:
+    x, h, size = input.shape, states[0].shape, states[-1].shape[-1:]
+    if len(x) != (3 if sizes is None else 2) or not input.size or len(h) != 2 or not h[1]:
         return False
     n, gates = x[1] if sizes is None else sizes[0], GATES[mode] * size[0]
     if sizes is not None and (sum(sizes) != x[0] or sizes[-1] < 1 or any([a < b for a, b in zip(sizes, sizes[1:])])):
         return False
     wanted = ((states[0], (n, h[1])), (states[-1], (n, *size)), (w_ih, (gates, x[-1])), (w_hh, (gates, h[1])), (b_ih, (gates,)),
               (b_hh, (gates,)), (w_hr, (h[1], *size)))
-    return all([t is None or t._data.shape == shape for t, shape in wanted])
+    return all([t is None or t.shape == shape for t, shape in wanted])
 
 
 _FUSED_IN_TORCH = frozenset(["float32", "bfloat16"])
@@ -420,23 +420,78 @@ def _layer(F: Functions, mode: str, input: TensorRef, states: Sequence[TensorRef
     others = {t._k.dtype.name for t in (*states, *weights) if t is not None}
     alike = others == {dtype.name}
     whole = _is_whole(mode, input, sizes, weights[4])
+    arrays = input._data, [s._data for s in states], [None if t is None else t._data for t in weights]
+
+    def fits() -> bool:
+        return _fits(mode, *arrays, sizes)
+
     if (whole and (alike or not nobody_looks and others <= _FUSED_IN_TORCH)  # as under autocast, which makes them alike
-            or nobody_looks and alike and dtype.name in ("float32", "float64")) and _fits(mode, input, states, weights, sizes):
+            or nobody_looks and alike and dtype.name in ("float32", "float64")) and fits():
         if mode == "LSTM":
             y, *ends = F.lstm_layer(input, *states, *weights, sizes, reverse)
         else:
             y, *ends = F.rnn_layer(input, *states, *weights[:4], mode, sizes, reverse)
         return F.steps_joined(y, "packed" if sizes else "whole") if last and not whole else y, ends
     kind = input._k
-    if nobody_looks and alike and kind in F.namespace["Q_HALF"] and _fits(mode, input, states, weights, sizes) and (
-            grad_mode() is not GradMode.ENABLED or all([t is None or t._node is None for t in (input, *states, *weights)])):
-        wide: list[Any] = [None if t is None else widened(t._data) for t in weights]
-        count = len(input._data) if sizes is None else len(sizes)
-        step = _rounded(mode, count * _STEP) if dtype.name == "bfloat16" else None
-        before = [halves(s._data) if step is None else contiguous(widened(s._data)) for s in states]
-        y, found = _in_steps(_ON_HALVES, step or _STEPS[mode], halves(input._data), tuple(before), wide, sizes, reverse)
-        return F.wrap(narrow(bare(y), dtype.np), kind), [F.wrap(narrow(bare(s), dtype.np), kind) for s in found]
+    if nobody_looks and alike and kind in F.namespace["Q_HALF"] and fits() and not _recorded(input, *states, *weights):
+        y, found = _in_halves(mode, *arrays, sizes, reverse)
+        return F.wrap(y, kind), [F.wrap(s, kind) for s in found]
     return _in_steps(F, _STEPS[mode], input, tuple(states), weights, sizes, reverse)  # type: ignore[return-value, arg-type]  # tensors, here
+
+
+def _recorded(*tensors: TensorRef | None) -> bool:
+    """Whether gradients are recorded of one of these."""
+    return grad_mode() is GradMode.ENABLED and bool([t for t in tensors if t is not None and t._node is not None])
+
+
+def _in_halves(mode: str, input: np.ndarray, states: Sequence[np.ndarray], weights: Sequence[np.ndarray | None],
+               sizes: Sequence[int] | None, reverse: bool) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Steps of arrays of half precision, rounded as those of tensors are."""
+    wide: list[Any] = [None if t is None else widened(t) for t in weights]
+    count = len(input) if sizes is None else len(sizes)
+    step = _rounded(mode, count * _STEP) if input.dtype.char == "E" else None
+    before = [halves(s) if step is None else contiguous(widened(s)) for s in states]
+    y, found = _in_steps(_ON_HALVES, step or _STEPS[mode], halves(input), tuple(before), wide, sizes, reverse)
+    return narrow(bare(y), input.dtype), [narrow(bare(s), input.dtype) for s in found]
+
+
+def _of_arrays(F: Functions, mode: str, input: TensorRef, sizes: Sequence[int] | None, hx: Sequence[TensorRef],
+               params: Sequence[TensorRef], per: int, has_biases: bool, num_layers: int, directions: int, batch_first: bool
+               ) -> tuple[np.ndarray, list[np.ndarray]] | None:
+    """What `_layers` gives where nobody looks at operations or records, and all is of one plain dtype; None where it is not so, or shapes
+    do not fit. Outputs are steps first."""
+    kind, half, every = input._k, input._k in F.namespace["Q_HALF"], (input, *hx, *params)
+    if not F.namespace["Q_FLOAT"] or not half and kind not in F.namespace["Q_FLOAT"] or [t for t in every if t._k is not kind] or (
+            _recorded(*every) or half and _is_whole(mode, input, sizes, None)):
+        return None
+    x, states, weights = input._data, [s._data for s in hx], [p._data for p in params]
+    if [s for s in states if s.ndim != 3] or batch_first and x.ndim != 3:
+        return None
+    if batch_first:
+        x = x.transpose(1, 0, 2)
+    y: Any
+    made: list[Any]
+    ends: list[list[Any]] = []
+    for layer in range(num_layers):
+        outputs = []
+        for direction in range(directions):
+            index = layer * directions + direction
+            own: list[np.ndarray | None] = list(weights[per * index:per * (index + 1)])
+            w_hr = own.pop() if len(own) % 2 else None
+            given: list[Any] = [*own[:2], *(own[2:] if has_biases else [None, None]), w_hr]
+            before: list[Any] = [s[index] for s in states]
+            if not _fits(mode, x, before, given, sizes):
+                return None
+            if half:
+                y, made = _in_halves(mode, x, before, given, sizes, direction == 1)
+            else:
+                w_ih, w_hh, b_ih, b_hh, w_hr = given
+                c = before[1] if len(before) > 1 else None
+                y, *made = _forward(mode, x, before[0], c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, direction == 1)
+            outputs.append(y)
+            ends.append(made[:len(before)])
+        x = outputs[0] if directions == 1 else np.concatenate(outputs, -1)
+    return x, [np.stack(parts, 0) for parts in zip(*ends)]
 
 
 # -- torch's functions --------------------------------------------------------------------------------------------------------
@@ -491,6 +546,10 @@ def _layers(F: Functions, mode: str, input: TensorRef, sizes: TensorRef | None, 
             raise AutogradError(f"The size of tensor a ({count}) must match the size of tensor b (0) at non-singleton dimension 0")
     elif not input.shape[1 if batch_first else 0]:
         raise AutogradError("Expected sequence length to be larger than 0 in RNN")
+    if not (dropout and train and num_layers > 1) and (found := _of_arrays(
+            F, mode, input, packed, hx, params, per, has_biases, num_layers, directions, batch_first)) is not None:
+        output, *ends = [F.wrap(a, input._k) for a in (found[0], *found[1])]
+        return (F.transpose if is_lstm else F.transpose_)(output, 0, 1) if batch_first else output, *ends
     if batch_first:
         input = F.transpose(input, 0, 1)
     starts = [F.unbind(s, 0) for s in hx]
