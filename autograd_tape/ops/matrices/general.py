@@ -684,11 +684,27 @@ def _by_reflections(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray | 
     return found[..., n:] if (sizes[0] * sizes[1] * (2 * rcond) ** 2 <= 1).all() else None
 
 
+def _of_least_norm(A: np.ndarray, B: np.ndarray, rcond: float) -> np.ndarray | None:
+    """The solution of least norm of wide matrices' equations, Q Y with R^H Y = B, A^H = Q R, under the same condition."""
+    m, wide = A.shape[-2], np.float64 if A.dtype.kind == "f" else np.complex128
+    q, r = kernels.qr(mH(A).astype(wide), m, True)
+    lower = r.conj() if wide is np.complex128 else r
+    if not np.diagonal(lower, 0, -2, -1).all():
+        return None
+    sides = np.empty((*r.shape[:-1], m + B.shape[-1]), wide)
+    sides[..., :m], sides[..., m:] = np.eye(m), B
+    flat = kernels.solve_triangles(sides.reshape(-1, *sides.shape[-2:]), (lower.reshape(-1, m, m), False, False))
+    found = from_columns(flat, r.shape[:-2])
+    sizes = [np.add.reduce(np.square(np.abs(x)), (-2, -1)) for x in (r, found[..., :m])]
+    return np.matmul(q.swapaxes(-2, -1), found[..., m:]) if (sizes[0] * sizes[1] * (2 * rcond) ** 2 <= 1).all() else None
+
+
 def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float, pivoted: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The solution of least norm by singular values, of which those up to `rcond` times the largest count as zero; and the ranks. Where
     some do, `pivoted` leaves out columns instead."""
     (m, n), columns = A.shape[-2:], B.shape[-1]
-    found = _by_reflections(A, B, rcond) if m >= n and A.size and B.size and A.shape[:-2] == B.shape[:-2] else None
+    alike = A.size and B.size and A.shape[:-2] == B.shape[:-2]
+    found = (_by_reflections if m >= n else _of_least_norm)(A, B, rcond) if alike else None
     if found is None:
         u, s, vh = singular(A, False)
         kept = s > rcond * s.max(-1, keepdims=True, initial=0)
@@ -696,7 +712,7 @@ def _lstsq(A: np.ndarray, B: np.ndarray, rcond: float, pivoted: bool = False) ->
         found, ranks = mH(vh) @ (inverse[..., None] * (mH(u) @ B)), np.add.reduce(kept, -1, np.int64)
         pivoted = pivoted and A.size > 0 and rcond > 0 and not kept.all()
     else:
-        pivoted, ranks = False, np.full(A.shape[:-2], n, np.int64)
+        pivoted, ranks = False, np.full(A.shape[:-2], min(m, n), np.int64)
     # LAPACK leaves the solution in the memory of B, whose rows are those of the larger side.
     batch, rows = broadcast_shape(A.shape[:-2], B.shape[:-2]), max(m, n)
     *lead, step, column = contiguous_strides((*batch, columns, rows))
@@ -762,11 +778,12 @@ class linalg_lstsq:
 
     quick_named = True
     def quick(A, B, rcond, driver):
-        fits = alone(A) and A.ndim == B.ndim and A.shape[:-1] == B.shape[:-1] and A.dtype is B.dtype
+        fits = alone(A) and A.ndim - B.ndim in (0, 1) and B.ndim and A.shape[:-1] == B.shape[:A.ndim - 1] and A.dtype is B.dtype
         if not fits or driver not in (None, "gelsy"):
             return None
-        solution, rank = _lstsq(A, B, _limit("gelsy", rcond, float(np.finfo(A.dtype).eps), max(A.shape[-2:])), True)
-        return solution, np.empty(0, A.dtype), np.asarray(rank), np.empty(0, A.dtype)
+        X = B if A.ndim == B.ndim else B[..., None]
+        solution, rank = _lstsq(A, X, _limit("gelsy", rcond, float(np.finfo(A.dtype).eps), max(A.shape[-2:])), True)
+        return solution if X is B else solution[..., 0], np.empty(0, A.dtype), np.asarray(rank), np.empty(0, A.dtype)
 
     def function(F, A, B, rcond=None, *, driver=None):
         name = "torch.linalg.lstsq"
