@@ -364,3 +364,37 @@ def test_a_way_is_left_where_numbers_are_out_of_step(at_hand: None) -> None:
     assert not apart.flags.aligned
     for x in (plain, plain, apart):
         assert F.prod(TensorRef.of(x), 1, False)._data.tolist() == [0.0, 60.0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_running_values_go_their_ways_in_any_layout(at_hand: None, dtype: Any, rng: np.random.Generator) -> None:
+    for name in ("cumsum", "cumprod", "cummax", "cummin"):
+        for x, dim, _ in _arrays(rng, dtype, 30, 20_000):
+            if not x.ndim:
+                continue
+            d = dim if isinstance(dim, int) else 0
+            found = [getattr(F, name)(TensorRef.of(x), d) for _ in range(3)] + [getattr(F, name)(TensorRef.of(x.copy("C")), d)]
+            for other in found[1:]:
+                for a, b in zip(tensors_in(found[0]), tensors_in(other), strict=True):
+                    np.testing.assert_array_equal(a._data, b._data)
+
+
+@pytest.mark.parametrize("shape", [(3, 10, 15), (2, 3), (4, 4), (1, 5)])
+def test_equations_of_least_norm(shape: tuple[int, ...], rng: np.random.Generator) -> None:
+    for dtype, close in ((torch.float32, 1e-4), (torch.float64, 1e-12), (torch.complex128, 1e-12)):
+        A, B = [torch.tensor(rng.standard_normal(s)).to(dtype) for s in (shape, shape[:-1])]
+        found = torch.linalg.lstsq(A, B)
+        expected = (torch.linalg.pinv(A) @ B[..., None])[..., 0]
+        torch.testing.assert_close(found.solution, expected, rtol=close * 10, atol=close * 10)
+        assert found.rank.tolist() == torch.full(shape[:-2], min(shape[-2:])).tolist()
+
+
+def test_weighted_covariances_have_the_bits_of_recorded_ones(rng: np.random.Generator) -> None:
+    for dtype in (torch.float32, torch.float64):
+        x, a = torch.tensor(rng.standard_normal((3, 8))).to(dtype), torch.tensor(rng.uniform(0.5, 1, 8)).to(dtype)
+        for counts in (None, torch.tensor(rng.integers(1, 4, 8))):
+            for factors in (None, a):
+                for correction in (0, 1, 20):
+                    found, again = [torch.cov(t, correction=correction, fweights=counts, aweights=factors)
+                                    for t in (x, x.clone().requires_grad_())]
+                    assert torch.equal(found.nan_to_num(7), again.detach().nan_to_num(7))
