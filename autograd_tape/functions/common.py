@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,6 +50,12 @@ def in_dtype(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return cast(copy_like(a) if 0 in a.strides else a, dtype)
 
 
+@cache
+def _kinds_of(rec: Record) -> dict[tuple[object, ...], Kind | None]:
+    """What kinds operands have in common, by those that there were, of all entrances to an operation."""
+    return {}
+
+
 class Common:
     """The operands of one operation, and what kinds of those that there were have in common."""
 
@@ -61,7 +67,7 @@ class Common:
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
         self._scale = next((i for i, p in enumerate(rec.params) if p.scales), 0)
         self._numbers = frozenset([i for i in self._at if rec.params[i].type == "Operand"])  # which may be numbers
-        self._kinds: dict[tuple[object, ...], Kind | None] = {}
+        self._kinds = _kinds_of(rec)
 
     def mixed(self, x: Any, other: Any, *more: object) -> Any:
         """What the kernel gives for a plain tensor and another, or a number, whose common kind the general path has found before; None

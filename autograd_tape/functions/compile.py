@@ -480,6 +480,12 @@ def _half_lines(rec: Record, guard: list[str], inplace: bool = False) -> list[st
     if takes_complex(rec, inplace):
         alike = "".join([f" and getattr({p.name}, '_k', _k) is _k" for p in rec.tensor_params[1:] if p.type in _OF_KIND])
         lines.append(f"        if _k in Q_COMPLEX{tests}{alike}: return (door.complexes or door.open_complexes({opened}))({given})")
+    if mixes(rec) and inplace and rec.result == "bool":  # truth values are zeros and ones of any dtype
+        first = rec.params[0].name
+        usual = "".join([f" and {test}" for test in _defaults_test(rec.params[2:])])
+        lines += [f"        if _k in Q_ALL{tests}{usual} and ({is_free(first)} or grad_mode() is not ENABLED) and 0 not in _a.strides "
+                  f"and (_r := door.mixed({given})) is not None and _r._data.shape == _a.shape:",
+                  "            _a[...] = _r._data", *[f"            {line}" for line in counted(first)], f"            return {first}"]
     if mixed:
         usual = "".join([f" and {test}" for test in _defaults_test(rec.params[2:])])
         if integers:  # those of one dtype, and with integers, have an entrance
@@ -783,7 +789,7 @@ def _store_lines(rec: Record) -> list[str]:
             tests[0] = (f"({_in(first.name + '._k', 'Q_FLOAT')} and ({p.name}.__class__ is float or {p.name}.__class__ is int) "
                         f"or {first.name}._k in Q_INT and {p.name}.__class__ is int and -1 < {p.name} < 128 or {first.name}._k is INT64 "
                         f"and ({p.name}.__class__ is int or {p.name}.__class__ is float) and -1e15 < {p.name} < 1e15 "
-                        f"or {first.name}._k in Q_HALF "
+                        f"or {first.name}._k is BOOL and {p.name}.__class__ in (bool, int, float) or {first.name}._k in Q_HALF "
                         f"and ({p.name}.__class__ is float or {p.name}.__class__ is int) and {-IN_ALL} <= {p.name} <= {IN_ALL})")
             raw.append(p.name)
         elif p.is_tensor:

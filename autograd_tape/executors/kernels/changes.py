@@ -14,7 +14,7 @@ from ...strided import contiguous_strides
 from ._on_demand import _NEVER, state
 from .elementwise import spread
 from .handy import Handy, Listed, Run
-from .pairs import OF_UFUNC, SLOW, in_rows, in_three, joint, steps_along, steps_of
+from .pairs import OF_UFUNC, SLOW, in_rows, in_three, joint, steps_along
 from .sharing import BIG, get_num_threads
 
 __all__ = ["Alone", "Beside", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
@@ -95,7 +95,7 @@ class Change(NamedTuple):
             run = at_hand.get(char)
             if run is None:
                 return changed(self, kind, value, a, *others)
-            if state.fused == _NEVER or (n := a.size) >= BIG and get_num_threads() > 1 or not -MOST <= value <= MOST:
+            if state.fused == _NEVER or a.size >= BIG and get_num_threads() > 1 or not -MOST <= value <= MOST:
                 return False
             given = value if as_given else number(value, kind)
             flags = a.flags
@@ -104,10 +104,12 @@ class Change(NamedTuple):
                 if others:
                     if turned and not flags.f_contiguous:
                         return False
-                    if len(others) > 1 and (others[0].size < n or others[1].size < n) and _of_lines(char, op, given, a, *others, turned):
-                        return True
-                    others = tuple([x if x.shape == a.shape and (x.flags.f_contiguous if turned else x.flags.c_contiguous) else _laid(x, a)
-                                    for x in others])
+                    for x in others:
+                        if x.shape != a.shape or not (x.flags.f_contiguous if turned else x.flags.c_contiguous):
+                            if len(others) > 1 and (done := _of_lines(char, op, given, a, others[0], others[1], turned)) is not None:
+                                return done
+                            others = tuple([_laid(x, a) for x in others])
+                            break
                     if turned:
                         a, others = a.T, tuple([x.T for x in others])
                     if two:
@@ -136,15 +138,17 @@ class Beside(NamedTuple):
         op: the kernel's name for it.
         kernel: what changes it.
         chars: the dtypes that the kernel takes.
+        number: the number, where it is the same for all calls.
     """
 
     op: int
     kernel: Handy = _tested
     chars: str = "fdEel?"
+    number: int | None = None
 
     def over(self, kind: Kind) -> Fn:
         """See `Over`."""
-        op, at_hand, scalars, char = self.op, self.kernel.at_hand, kind.scalars, kind.np.char
+        op, at_hand, scalars, char, own = self.op, self.kernel.at_hand, kind.scalars, kind.np.char, self.number
         if char not in self.chars:
             return refused
         char = "B" if char == "?" else char
@@ -153,6 +157,8 @@ class Beside(NamedTuple):
             run, n = at_hand.get(char), a.size
             lines: tuple[int, ...] | None = (1, 1, n, 0, 0, 0 if z is None else 1)
             if z is None:
+                if own is not None:
+                    value = own
                 z = scalars.get(value)
                 if z is None:
                     z = kind.scalar(value)
@@ -292,8 +298,7 @@ def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *oth
     if isinstance(change, Beside):
         if others:
             return _by_lines(change, kind, a, others[0])
-        number = kind.scalars.get(value)
-        return _by_lines(change, kind, a, kind.scalar(value) if number is None else number)
+        return _by_lines(change, kind, a, kind.scalar(value if change.number is None else change.number))
     if kind.np.char not in "fdEe":
         if kind.np.char != "l" or change.whole is None or value.__class__ is not int or others:
             return False
@@ -302,30 +307,33 @@ def changed(change: Change | Beside, kind: Kind, value: Any, a: np.ndarray, *oth
     return change.kernel.of(kind.np.char, a.size) is not None and bool(change.over(kind)(value, a, *others))
 
 
-def _of_lines(char: str, op: int, value: float, a: np.ndarray, x: np.ndarray, z: np.ndarray, turned: bool) -> bool:
-    """Whether an array in rows, or in columns where it is `turned`, has been changed by two others, of which one or both are broadcast
-    to it."""
-    steps = _steps_over(a.shape, x.shape, z.shape, turned)
-    if steps is None or not steps[5] + steps[8] or (run := _by_two.of(char, a.size)) is None:
-        return False
-    if turned:
-        a, x, z = a.T, x.T, z.T
-    try:
-        run(steps[0] * steps[1], 1, op, value, x, z, a, *steps)
-    except TypeError:  # one that lies otherwise
-        return False
+def _of_lines(char: str, op: int, value: float, a: np.ndarray, x: np.ndarray, z: np.ndarray, turned: bool) -> bool | None:
+    """Whether an array in rows, or in columns where it is `turned`, has been changed by two others that are broadcast to it, or lie
+    otherwise; None where there is no such way."""
+    of_x, of_z = x.flags, z.flags
+    if not (of_x.forc and of_z.forc) or (
+            steps := _steps_over(a.shape, turned, x.shape, of_x.c_contiguous, z.shape, of_z.c_contiguous)) is None or (
+            run := _by_two.of(char, a.size)) is None:
+        return None
+    run(steps[0] * steps[1], 1, op, value, x if of_x.c_contiguous else x.T, z if of_z.c_contiguous else z.T, a.T if turned else a, *steps)
     return True
 
 
 @lru_cache(1024)
-def _steps_over(shape: tuple[int, ...], x: tuple[int, ...], z: tuple[int, ...], turned: bool) -> tuple[int, ...] | None:
-    """The sizes and steps of `steps_of`, where both operands are broadcast to a shape, which they leave as it is; all of them with their
-    axes backwards where they are `turned`."""
-    if not shape == joint(shape, x) == joint(shape, z):
-        return None
-    if turned:
-        x, z, shape = [((1,) * (len(shape) - len(of)) + of)[::-1] for of in (x, z, shape)]
-    return steps_of(shape, x, z)
+def _steps_over(shape: tuple[int, ...], turned: bool, *others: Any) -> tuple[int, ...] | None:
+    """Sizes in three dimensions of an array in rows, or in columns where it is `turned`, and steps of others that are broadcast to it, each
+    given by its shape and whether it lies in rows, else in columns; None where there is no such way.
+
+    >>> _steps_over((2, 3), True, (2, 3), True, (3,), True)
+    (1, 3, 2, 0, 1, 3, 0, 1, 0)
+    """
+    steps = []
+    for other, rows in zip(others[::2], others[1::2]):
+        if joint(shape, other) != shape:
+            return None
+        own = contiguous_strides(other) if rows else contiguous_strides(other[::-1])[::-1]
+        steps.append(steps_along(other, own, len(shape)))
+    return in_three(shape[::-1], *[along[::-1] for along in steps]) if turned else in_three(shape, *steps)
 
 
 @lru_cache(1024)
@@ -336,13 +344,7 @@ def _lines_of(shape: tuple[int, ...], rows: bool, other: tuple[int, ...], others
     >>> _lines_of((2, 3), True, (2, 1), True), _lines_of((2, 3), False, (2, 3), True)
     ((1, 2, 3, 0, 1, 0), (3, 2, 1, 1, 3, 0))
     """
-    if joint(shape, other) != shape:
-        return None
-    own = contiguous_strides(other) if others else contiguous_strides(other[::-1])[::-1]
-    steps = steps_along(other, own, len(shape))
-    if not rows:
-        shape, steps = shape[::-1], steps[::-1]
-    found = in_three(shape, steps)
+    found = _steps_over(shape, not rows, other, others)
     if found is None or found[5] < 2:
         return found
     return (*found[1:3], 1, *found[4:], 0) if found[0] == 1 else None  # each number is a line
@@ -352,6 +354,8 @@ def _laid(x: np.ndarray, a: np.ndarray) -> np.ndarray:
     """An operand as large as ``a``, and lying as that does."""
     if x.ndim > a.ndim:
         raise ValueError("an operand has more dimensions than what it changes")
+    if x.shape == a.shape and x.strides == a.strides:
+        return x
     if x.shape == a.shape and x.size < _FEW:
         return x.copy("C" if a.flags.c_contiguous else "F")
     return spread(x, a)

@@ -421,10 +421,15 @@ def _of_one(formula: Formula, of_single: Formula, of_many: Formula | None = None
         return out if out.dtype == input.dtype else halves.cast(out, input.dtype)
 
     def over(input: np.ndarray, *options: float) -> bool:
-        """Writes what machine code at hand gives over an array in rows; whether it did. It reads a copy, which a formula relies on."""
+        """Writes what machine code at hand gives over an array in rows or columns; whether it did. It reads a copy, which a formula relies
+        on."""
         alone = (ready if input.size < state.fused or input.itemsize != 4 else ready_many).get(input.dtype)
-        if alone is None or input.size > most or state.fused == _NEVER or not input.flags.carray:
+        if alone is None or input.size > most or state.fused == _NEVER:
             return False
+        if not (flags := input.flags).carray:
+            if not (flags.f_contiguous and flags.behaved):
+                return False
+            input = input.T
         alone[0](alone[1], input.size, 1, input.copy(), input, *options)
         return True
 

@@ -22,6 +22,8 @@ from .simd import borrowed
 
 SHORT = 8
 """Elements of a line that takes longer to begin than to do."""
+BLOCK = 1024
+"""Elements of lines that are copied at a time."""
 _INLINE: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _LINES = ("i r0[nz] w0[n1*n2*n3] i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (z1>=0) (z2>=0) (z3>=0) (z3<2) "
           "((n1-1)*z1+(n2-1)*z2+(n3-1)*z3<nz) :n1*n2")
@@ -168,22 +170,38 @@ def combined(op, z, y, n1, n2, n3, z1, z2, z3, start, stop):
 
 
 @kernel(
-    "i s r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (a1>=0) (a2>=0) (a3>=0) (a3<2) (b1>=0) "
-    "(b2>=0) (b3>=0) (b3<2) (a3+b3>0) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) ((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", EXACT, "fdEe",
+    "i s r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (a1>=0) (a2>=0) (a3>=0) (b1>=0) "
+    "(b2>=0) (b3>=0) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) ((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", EXACT, "fdEe",
 )
 def by_two(op, value, a, b, y, n1, n2, n3, a1, a2, a3, b1, b2, b3, start, stop):
-    """What `arithmetic.change_by_two` does, by operands that are broadcast; of what is repeated along a line there is a line."""
+    """What `arithmetic.change_by_two` does, by operands that are broadcast, or lie in another order. Of what is repeated along a line there
+    is a line; of short lines, and of those of other orders, there are copies, some lines at a time."""
     a, b, y = borrowed(a), borrowed(b), borrowed(y)
-    many = np.empty(n3, y.dtype)
-    for line in range(start, stop):
-        plane, row = line // n2, line % n2
-        at, by, to = plane * a1 + row * a2, plane * b1 + row * b2, line * n3
-        ys = y[to : to + n3]
-        if a3 and b3:
-            _triple(op, value, ys, a[at : at + n3], b[by : by + n3], ys)
-        elif a3:
-            many[:] = b[by]
-            _triple(op, value, ys, a[at : at + n3], many, ys)
-        else:
-            many[:] = a[at]
-            _triple(op, value, ys, many, b[by : by + n3], ys)
+    plane, row = start // n2, start % n2
+    line, copied = start, n3 < SHORT or a3 > 1 or b3 > 1 or a3 + b3 == 0
+    some = max(1, min(BLOCK // n3, stop - start)) if copied else 1
+    f, g = np.empty(some * n3, y.dtype), np.empty(some * n3 if copied else 0, y.dtype)
+    while line < stop:
+        lines, to = min(some, stop - line), 0
+        ys = y[line * n3 : (line + lines) * n3]
+        for _ in range(lines):
+            at, by = plane * a1 + row * a2, plane * b1 + row * b2
+            row += 1
+            if row == n2:
+                plane, row = plane + 1, 0
+            if copied:
+                for i in range(n3):
+                    f[to + i] = a[at + i * a3]
+                    g[to + i] = b[by + i * b3]
+                to += n3
+            elif a3 and b3:
+                _triple(op, value, ys, a[at : at + n3], b[by : by + n3], ys)
+            elif a3:
+                f[:] = b[by]
+                _triple(op, value, ys, a[at : at + n3], f, ys)
+            else:
+                f[:] = a[at]
+                _triple(op, value, ys, f, b[by : by + n3], ys)
+        if copied:
+            _triple(op, value, ys, f[: ys.size], g[: ys.size], ys)
+        line += lines
