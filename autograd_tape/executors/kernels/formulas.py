@@ -35,7 +35,7 @@ from ...warned import ignoring
 if TYPE_CHECKING:
     from ._kernel import Kernel
 
-__all__ = ["Split", "binary", "few", "many", "ternary", "unary"]
+__all__ = ["Split", "binary", "few", "many", "many_of_single", "ternary", "unary"]
 
 Scalar = Callable[..., float]
 """A function of numbers: Python's, or what stands for them."""
@@ -348,9 +348,18 @@ def unary(function: Scalar | Split, cost: int = 1, own: bool = False, numbers: i
     return _of_one(*_formulas(function, 1, cost, own, numbers, single), _fused(single, 1, cost) if single and fused else None)
 
 
-def _fused(single: Scalar | Split, operands: int, cost: int = 1, own: bool = False) -> Formula:
+def _fused(single: Scalar | Split, operands: int, cost: int = 1, own: bool = False, numbers: int = 0) -> Formula:
     """That of many numbers of single precision, computed in double, of which next to nothing is left of what is not rounded."""
-    return Formula(single, operands, cost, own, chars="f", fused=True)
+    return Formula(single, operands, cost, own, numbers, "f", True)
+
+
+def many_of_single(function: Scalar, numbers: int = 0) -> Callable[..., np.ndarray]:
+    """The kernel of a formula of many numbers of single precision, computed in that, and of as many Python numbers more.
+
+    >>> many_of_single(lambda x: x * x)(np.float32([3.0]))
+    array([9.], dtype=float32)
+    """
+    return _of_one(*[_fused(function, 1, own=True, numbers=numbers)] * 2)
 
 
 def _formulas(function: Scalar | Split, operands: int, cost: int, own: bool, numbers: int, single: Scalar | Split | None

@@ -16,7 +16,8 @@ from ...executors.kernels.changes import Alone, rounded
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import is_half, state
 from ...executors.kernels.formulas import (
-    Scalar, Split, binary, copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, like, log, log1p, polynomial, sqrt, unary)
+    Scalar, Split, binary, copysign as copysign_, erf as erf_, erfc as erfc_, exp, few, like, log, log1p, many_of_single, polynomial,
+    sqrt, unary)
 from ...executors.kernels.halves import by_element, narrow, ufunc, widened
 from ...executors.kernels.pairs import halved, pairwise
 from ...functions.out import OutRule
@@ -31,7 +32,7 @@ from .._precision import in_single
 from .._samples import category, domain, pairs
 from . import _double as double, _single as single
 from ._double import log as log_double
-from ._elementary import log1p as log1p_double, log1p_single
+from ._elementary import log1p as log1p_double, log1p_single, log_single as log_in_single
 from ._single import log as log_single, to_single
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
@@ -304,12 +305,23 @@ def _bounded_logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
 
 _in_one_pass = few(Split(_logit_by(_log_of), ((lambda x, low, high: x < 1e-290 and x > 0.0, _logit_by(log)),)), numbers=2, exact=True,
                    single=logit_in_steps)(_bounded_logit)
-_SOME = 4096  # float32 numbers beyond which NumPy's passes take less than a formula in double precision
+
+
+def _logit_of_single(x: float, low: float, high: float) -> float:
+    """In single precision, in torch's steps."""
+    y = like(x, low) if x < like(x, low) else like(x, high) if x > like(x, high) else x
+    return log_in_single(y / (like(y, 1.0) - y))
+
+
+_logit_of_many = many_of_single(_logit_of_single, 2)
+_SOME = 4096  # float32 numbers beyond which this takes less than a formula in double precision
 
 
 def _logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
-    found: np.ndarray = (_bounded_logit if input.size > _SOME and input.dtype.char == "f" else _in_one_pass)(input, low, high)
-    return found
+    if input.size <= _SOME or input.dtype.char != "f":
+        found: np.ndarray = _in_one_pass(input, low, high)
+        return found
+    return (_logit_of_many if input.size >= state.fused else _bounded_logit)(input, float(low), float(high))
 
 
 def _logit_rate(grad: float, x: float) -> float:
