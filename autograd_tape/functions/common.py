@@ -10,7 +10,7 @@ import numpy as np
 from ..annotations import Arguments
 from ..dtypes import BOOL_KIND, COMPLEX, FLOATING, INTEGER, Kind, default_dtype, inference_kind, kind, result_dtype
 from ..errors import AutogradError
-from ..executors.kernels.halves import cast
+from ..executors.kernels.halves import CAST, cast
 from ..executors.kernels.pairs import ufunc2
 from ..modes import GradMode, grad_mode
 from ..record import Record
@@ -86,13 +86,15 @@ class Common:
                 if common is None or x._node is not None or other._node is not None or common in HALF_KINDS:
                     return None
                 if other._k is not common:
-                    b = b.astype(common.np) if b.flags.c_contiguous and other._k not in HALF_KINDS else in_dtype(b, common.np)
+                    b = b.astype(common.np) if b.flags.c_contiguous and (
+                        b.size < CAST or other._k not in HALF_KINDS) else in_dtype(b, common.np)
             if self._check is not None:
                 self._check(x, other, *more)
             if self._redirect is not None and self._redirect(x, other, *more) is not None:
                 return None
             if x._k is not common:
-                a = a.astype(common.np) if a.flags.c_contiguous and x._k not in HALF_KINDS else in_dtype(a, common.np)
+                a = a.astype(common.np) if a.flags.c_contiguous and (
+                    a.size < CAST or x._k not in HALF_KINDS) else in_dtype(a, common.np)
             result = self._kernel(a, b)
             if self._tests:
                 common = inference_kind(BOOL_KIND, common.inference)

@@ -16,8 +16,8 @@ from .handy import Exact, Handy
 from .sharing import share_elements
 
 __all__ = [
-    "BITS", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "tested",
-    "ufunc", "widened",
+    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled",
+    "tested", "ufunc", "widened",
 ]
 
 _compiled = LazyModule("elementwise")
@@ -29,7 +29,8 @@ FEW, _MANY = (512, 4096), 8192
 OF_SIGNS = frozenset([np.absolute, np.negative])
 _widen, _narrow, _lookup = Handy("elementwise", "widen"), Handy("elementwise", "narrow"), Handy("elementwise", "lookup")
 _REAL = frozenset("?bhilqBHILQfdeE")  # dtypes of real numbers
-_CAST = 64  # elements from which on a kernel that is at hand converts quicker than NumPy
+CAST = 64
+"""Elements from which on a kernel that is at hand converts quicker than NumPy."""
 #: NumPy's functions of one number that are one instruction or two, so that a table would take longer, by their kernels; and those of
 #: float16, of which roundings have others.
 _ROUNDINGS = np.floor, np.ceil, np.trunc, np.rint
@@ -52,7 +53,7 @@ def bits(a: np.ndarray) -> np.ndarray:
 def _cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """``a.astype(dtype)``; between half and single precision compiled where it is big, or where machine code is at hand."""
     n = a.size
-    if n >= _CAST and a.flags.forc and a.flags.aligned and a.dtype.isnative:
+    if n >= CAST and a.flags.forc and a.flags.aligned and a.dtype.isnative:
         char, own = dtype.char, a.dtype.char
         if char == "f" and own in "eE":
             kernel, at_hand, half = "widen", _widen, own
@@ -84,7 +85,7 @@ def cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     99.0
     """
     own, char = a.dtype.char, dtype.char
-    if a.size >= _CAST and a.flags.forc and own != char and own in _REAL and char in _REAL:
+    if a.size >= CAST and a.flags.forc and own != char and own in _REAL and char in _REAL:
         if own in "eE":
             a, own = _cast(a, SINGLE), "f"
         elif char in "eE" and own != "f":
@@ -162,7 +163,7 @@ _OTHERS: dict[Fn, _Tabled] = {}
 
 def signed(function: Fn, a: np.ndarray) -> np.ndarray:
     """NumPy's function of signs of an array of half precision, by its bits where there are many."""
-    if a.size < _CAST or not a.dtype.isnative or 0 in a.strides:  # NumPy puts what was expanded innermost
+    if a.size < CAST or not a.dtype.isnative or 0 in a.strides:  # NumPy puts what was expanded innermost
         return function(a)
     out = np.empty_like(a)  # which is nobody's view
     if function is np.negative:
@@ -186,7 +187,7 @@ def single(function: Fn, *arrays: np.ndarray) -> np.ndarray | None:
     None where they are not."""
     a = arrays[0]
     n, half = a.size, a.dtype
-    if not _CAST <= n <= _BLOCK or half.char not in "eE" or (widen := _widen.of(half.char, n)) is None or (
+    if not CAST <= n <= _BLOCK or half.char not in "eE" or (widen := _widen.of(half.char, n)) is None or (
             rounded := _narrow.of(half.char, n)) is None:
         return None
     wide = []

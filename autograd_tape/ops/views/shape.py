@@ -999,11 +999,11 @@ _MANY = 4096  # numbers, of which a comparison is faster than a conversion
 def _converted(input: np.ndarray, dtype: DType) -> np.ndarray:
     input = input if input.flags.c_contiguous else copy_like(input)
     own = input.dtype.char
-    if own in "eE" or dtype in _HALVES:
+    if input.size >= halves.CAST and (own in "eE" or dtype in _HALVES):
         return halves.cast(input, dtype.np)
     if dtype is bool_ and own in "fdilhbB" and input.size >= _MANY:
         return np.not_equal(input, 0)  # in a third of the time
-    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group else converted(input, dtype.np)
+    return input.astype(dtype.np) if input.dtype.isbuiltin == 1 and not dtype.group and dtype is not float16 else converted(input, dtype.np)
 
 
 @op("cast(Tensor input, Any dtype) -> Tensor", method=False, quiet="all", node="ToCopyBackward0", namespace="_internal", out=False)
