@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _ENABLED = GradMode.ENABLED
 _PLAIN_NUMBERS = frozenset([int, float, bool])
 _HALVES = ("float16", "bfloat16")
+_MANY = 1 << 16  # elements of which a converted copy costs more than converting them on the way
 _WITHOUT_MORE = frozenset("fdlihbB?")  # dtypes to which NumPy converts its own as torch does
 BROUGHT: Any = object()
 """The result of a noted call while the quiet path runs on operands that were brought to one dtype, and where it does not take them."""
@@ -62,6 +63,7 @@ class Common:
     def __init__(self, rec: Record, frontend: Frontend) -> None:
         kernel = rec.field("numpy")
         self.rec, self._kernel = rec, partial(ufunc2, kernel) if isinstance(kernel, np.ufunc) else kernel
+        self._ufunc = kernel if isinstance(kernel, np.ufunc) and rec.result == "same" else None
         self._wrap, self._lays_out = frontend.wrap, getattr(kernel, "lays_out", False)
         self._check, self._redirect, self._tests = rec.field("check"), rec.field("redirect"), rec.result == "bool"
         self._at = [i for i, p in enumerate(rec.params) if p.is_tensor and p.differentiable]
@@ -72,7 +74,7 @@ class Common:
     def mixed(self, x: Any, other: Any, *more: object) -> Any:
         """What the kernel gives for a plain tensor and another, or a number, whose common kind the general path has found before; None
         where that is to take them, as where something is recorded, where another operation carries the call out, and for errors."""
-        a = x._data
+        a, alone = x._data, None  # a function of NumPy's that converts on its way
         try:
             if (of := other.__class__) in _PLAIN_NUMBERS:
                 common = self._kinds[default_dtype(), x._k, not a.ndim, of, 0 <= other < 128]
@@ -85,13 +87,18 @@ class Common:
                 common = self._kinds[default_dtype(), x._k, not a.ndim, other._k, not b.ndim]
                 if common is None or x._node is not None or other._node is not None or common in HALF_KINDS:
                     return None
-                if other._k is not common:
+                if a.size >= _MANY and b.shape == a.shape and common.np.kind == "c" and (
+                        a.flags.c_contiguous and b.flags.c_contiguous and a.dtype.isbuiltin == b.dtype.isbuiltin == 1):
+                    alone = self._ufunc
+                if other._k is not common and alone is None:
                     b = b.astype(common.np) if b.flags.c_contiguous and (
                         b.size < CAST or other._k not in HALF_KINDS) else in_dtype(b, common.np)
             if self._check is not None:
                 self._check(x, other, *more)
             if self._redirect is not None and self._redirect(x, other, *more) is not None:
                 return None
+            if alone is not None:
+                return self._wrap(alone(a, b, dtype=common.np), common)
             if x._k is not common:
                 a = a.astype(common.np) if a.flags.c_contiguous and (
                     a.size < CAST or x._k not in HALF_KINDS) else in_dtype(a, common.np)
