@@ -12,7 +12,7 @@ from ...executors.kernels.changes import Alone, Change
 from ...executors.kernels import elementwise as fused
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
-from ...executors.kernels.formulas import exp as exp_, few, sin as sin_, unary, up_to
+from ...executors.kernels.formulas import exp as exp_, few, log10 as log10_, sin as sin_, unary, up_to
 from ...executors.kernels.halves import by_element, narrow, single, ufunc as on_halves, widened
 from ...executors.kernels.pairs import FEW, gives_many, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, SMALL, block
@@ -59,6 +59,20 @@ def _sigmoid(input: np.ndarray) -> np.ndarray:
     if (not input.shape or input.dtype.char == "d") and input.size <= SMALL and input.dtype.char in "fd":
         return _few_sigmoids(input)
     return _sigmoid_in_passes(input)
+
+
+def _sigmoid_over(input: np.ndarray) -> bool:
+    """Writes what NumPy's passes give for few numbers over them; whether it did."""
+    char = input.dtype.char
+    if input.size >= state.fused or char != "f" and (char != "d" or input.size <= SMALL) or not input.shape:
+        return False
+    _negative(input, input)
+    _exp(input, input)
+    _reciprocal(_add(input, ONE[char], input), input)
+    return True
+
+
+_sigmoid.over = _sigmoid_over  # type: ignore[attr-defined]
 
 
 def _sigmoid_in_passes(input: np.ndarray) -> np.ndarray:
@@ -229,6 +243,10 @@ def _log10(input: np.ndarray) -> np.ndarray:
     return np.log10(input, dtype=np.float64).astype(np.float32) if input.dtype.char == "f" else np.log10(input)
 
 
+def _log10_of(x: float) -> float:
+    return log10_(x)
+
+
 @op("log10(Tensor input) -> Tensor", family="unary", promotion="float", result="same", inplace=True, dtypes="float int half")
 class log10:
     """The logarithm to the base 10.
@@ -239,7 +257,8 @@ class log10:
 
     lacks = {"float8 chalf": "log10_vml_cpu"}
     ufunc = np.log10
-    numpy = _log10
+    numpy = few(_log10_of)(_log10)
+    half = _by_single(_log10)
     def compose(F, input): return F.log(input) / _LN10
     def vjp(F, grad, input): return grad / (input * _LN10)
     samples = domain(0.5, 2)
