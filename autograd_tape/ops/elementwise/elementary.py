@@ -14,7 +14,7 @@ from ...executors.kernels._on_demand import HAS_VECTORS, is_half, state
 from ...executors.kernels.elementwise import one_pass, one_pass_vjp
 from ...executors.kernels.formulas import exp as exp_, few, log10 as log10_, sin as sin_, unary, up_to
 from ...executors.kernels.halves import by_element, narrow, single, ufunc as on_halves, widened
-from ...executors.kernels.pairs import FEW, gives_many, pairwise, ufunc2
+from ...executors.kernels.pairs import FEW, gives_many, halved, pairwise, ufunc2
 from ...functions.constants import BLOCKS, ONE, SMALL, block
 from ...functions.out import castable, OutRule
 from ...dtypes import BOOL
@@ -354,7 +354,7 @@ class logaddexp2:
 def _ldexp(input: np.ndarray, other: np.ndarray) -> np.ndarray:
     other = np.asarray(other)
     if is_half(other.dtype):
-        return on_halves(np.multiply, np.asarray(input), on_halves(np.exp2, other))
+        return halved(np.multiply, np.asarray(input), np.asarray(on_halves(np.exp2, other)))
     # Few powers as torch's, by the C library, many by NumPy's vectors, as near to those of torch's.
     powers = np.power(other.dtype.type(2), other) if other.size < 16 else np.exp2(other)
     return np.multiply(input, powers) if input.size < FEW else ufunc2(np.multiply, input, np.asarray(powers))
