@@ -245,7 +245,7 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
     "arithmetic.triples_of_lines": {
         "n1": (1, 2), "n2": (1, 3), "n3": (1, 5), "x3": (1, 1), **dict.fromkeys(("x1", "x2", "a1", "a2", "b1", "b2"), (0, 6)),
         "a3": (0, 1), "b3": (0, 1), **dict.fromkeys(("nx", "na", "nb"), (1, 30))},
-    "in_place.by_two": {"op": (0, 4), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), **dict.fromkeys(("a3", "b3"), (0, 1, 2)),
+    "in_place.by_two": {"op": (0, 4), "n1": (1, 2), "n2": (1, 3), "n3": (1, 4), **dict.fromkeys(("a3", "b3"), (0, 2)),
                         **dict.fromkeys(("na", "nb"), (1, 20)), **dict.fromkeys(("a1", "a2", "b1", "b2"), (0, 3))},
     "pairs": {"n1": (1, 2), "n2": (1, 3), "n3": (1, 4), "x3": (0, 1), "z3": (0, 1), "nx": (1, 20), "nz": (1, 20)},
 }  # fmt: skip

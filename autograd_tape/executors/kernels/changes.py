@@ -315,6 +315,8 @@ def _of_lines(char: str, op: int, value: float, a: np.ndarray, x: np.ndarray, z:
             steps := _steps_over(a.shape, turned, x.shape, of_x.c_contiguous, z.shape, of_z.c_contiguous)) is None or (
             run := _by_two.of(char, a.size)) is None:
         return None
+    if a.size >= state.cheap and (steps[5] > 1 or steps[8] > 1 or steps[2] >= _SHORT and not steps[5] + steps[8]):
+        return None  # of many, NumPy and tiles make copies sooner than the loop
     run(steps[0] * steps[1], 1, op, value, x if of_x.c_contiguous else x.T, z if of_z.c_contiguous else z.T, a.T if turned else a, *steps)
     return True
 
