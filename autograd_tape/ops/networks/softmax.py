@@ -507,6 +507,11 @@ def _rounded_once(input: np.ndarray, dim: int) -> np.ndarray:
 _VECTOR = 16  # numbers of half precision in a vector of torch's
 
 
+#: The bits of -inf by dtype.
+_NOTHING = {"E": np.array(0xFF80, np.uint16), "e": np.array(0xFC00, np.uint16), "f": np.array(0xFF800000, np.uint32),
+            "d": np.array(0xFFF << 52, np.uint64)}
+
+
 def _safe(values: Fn) -> Fn:
     """`softmax`, zeros where all along `dim` is -inf, which makes NaN of all that is there."""
     def safe(input: np.ndarray, dim: int) -> np.ndarray:
@@ -519,11 +524,11 @@ def _safe(values: Fn) -> Fn:
         if not np.count_nonzero(unknown):
             return y
         bits = f"u{input.itemsize}"  # compared as which NumPy knows half precision, too
-        words, nothing = input.view(bits), np.array(-np.inf, input.dtype).view(bits)
+        words, nothing = input.view(bits), _NOTHING[input.dtype.char]
         alone = state.short < input.size < state.fused  # by NumPy, whose steps depend on all numbers
         if not alone and dim == y.ndim - 1 > 0 and y.flags.c_contiguous and input.flags.c_contiguous:  # rows that became NaN are looked at
             at = np.flatnonzero(unknown)
-            y.reshape(-1, y.shape[-1])[at[np.logical_and.reduce(words.reshape(-1, y.shape[-1])[at] == nothing, 1)]] = 0
+            y.view(bits).reshape(-1, y.shape[-1])[at[np.logical_and.reduce(words.reshape(-1, y.shape[-1])[at] == nothing, 1)]] = 0
             return y
         empty = (words == nothing).all(dim, keepdims=True)
         if alone:
