@@ -397,3 +397,43 @@ def test_derivatives_hold_on_the_whole_plane(name: str, excused: Any) -> None:
     # <weight, J direction> is <J* weight, direction>, as real inner products.
     along = sum(np.sum((g.resolve_conj().numpy().conj() * d).real) for g, d in zip(found, directions))
     np.testing.assert_allclose(along, np.sum((weight.conj() * expected).real), rtol=1e-6)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("size", [(2, 3), (1000, 600)])
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_squares_round_each_part_after_each_step(dtype: type, size: tuple[int, int], turned: bool) -> None:
+    x = np.resize(np.array([complex(a, b) for a in (0.0, -0.0, 1.1, np.inf) for b in (-0.0, 0.3, np.nan)], dtype), size)
+    if size == (2, 3):
+        x = np.array([[0.3 + 0.7j, 1 - 1j, 2 + 0.5j], [-0.1 + 1j, 3j, -2 + 0j]], dtype)
+    with np.errstate(all="ignore"):
+        real, imag = x.real * x.real - x.imag * x.imag, x.real * x.imag + x.imag * x.real
+    found = (frontend.wrap(np.asfortranarray(x) if turned else x) ** 2).numpy()
+    for a, b in ((found.real, real), (found.imag, imag)):
+        assert np.array_equal(a, b, equal_nan=True) and (np.signbit(a) == np.signbit(b))[~np.isnan(b)].all()
+
+
+@pytest.mark.parametrize("n", [3, 3000])
+def test_running_sums_of_complex64_are_added_up_in_double_precision(n: int) -> None:
+    x = torch.tensor([1e8 + 1j, 1 + 1e8j, -1e8 - 1e8j] * (n // 3), dtype=torch.complex64)
+    assert x.cumsum(0)[-1].item() == (1 + 1j) * (n // 3)
+    assert torch.stack([x, x], 1).cumsum(0)[-1].tolist() == [(1 + 1j) * (n // 3)] * 2
+
+
+@pytest.mark.parametrize("other", [torch.float32, torch.int64, torch.bfloat16])
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div"])
+def test_numbers_beside_many_complex_ones_are_converted_on_the_way(name: str, other: Any) -> None:
+    x = torch.arange(70000, dtype=torch.float32).to(torch.complex64) * (1 + 0.5j)
+    y, f = torch.arange(1, 70001).to(other), getattr(torch, name)
+    for _ in range(2):  # the first call finds out what the two have in common
+        assert f(x, y).numpy().tobytes() == f(x, y.to(torch.complex64)).numpy().tobytes()
+        assert f(y, x).numpy().tobytes() == f(y.to(torch.complex64), x).numpy().tobytes()
+
+
+def test_a_resolved_view_is_a_copy_of_its_own() -> None:
+    x = torch.tensor([[1 + 1j, 2j], [3 + 0j, 4 - 1j]])
+    for view in (x.conj(), x.t().conj(), x.conj()[:, :1], x.conj().expand(2, 2, 2)):
+        found = view.resolve_conj()
+        assert found.tolist() == view.tolist() and not found.is_conj() and found.stride() == view.clone().stride()
+        found.zero_()
+    assert x.tolist() == [[1 + 1j, 2j], [3 + 0j, 4 - 1j]]
