@@ -10,6 +10,9 @@ the helpers below (``exp``, ``log`` ...) and other such functions, tuples of coe
 
 The first two give the same bits (same libm, nothing fused or reordered), so either may serve: which one does, depends on what has run
 before. Numbers are computed in double precision, or with ``own=True`` in the array's.
+
+Of many numbers of float32, which are always compiled, products and sums may be rounded once (``fused``): in double precision that leaves
+the bits of single as they are, but for one of many millions.
 """
 
 from __future__ import annotations
