@@ -21,7 +21,6 @@ LEFT = {
     "linear": BY_INTEGERS, "rnn_relu": BY_INTEGERS,
     "rnn_tanh_cell": BY_INTEGERS, "rnn_relu_cell": BY_INTEGERS, "conv1d": "padded to the same size, of integers", "conv2d": "as conv1d",
     "_grouped_mm": "has no quiet path", "_scaled_mm": "dtypes of eight bits are converted", "_scaled_mm_v2": "as _scaled_mm",
-    "stft": "windows are multiplied by complex numbers", "istft": "as stft",
 }
 """What does, and why."""
 
