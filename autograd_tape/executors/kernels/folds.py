@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...dims import normalize_dims
-from ._on_demand import state, within as within_
+from . import _on_demand
+from ._on_demand import state
 from .halves import recast, widened
 from .handy import Handy
 from ...annotations import Dims
@@ -380,9 +381,9 @@ def within(index: np.ndarray, size: int) -> bool:
         try:
             run(1, 1, index, least, largest, False)
         except TypeError:  # what does not lie in rows
-            return within_(index, size)
+            return _on_demand.within(index, size)
         return least.item() >= 0 and largest.item() < size
-    return within_(index, size)
+    return _on_demand.within(index, size)
 
 
 @lru_cache(64)

@@ -87,14 +87,11 @@ class copy:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
 
-_NUMBERS = frozenset([float, int, bool])
-
-
 def _set(a: np.ndarray, value: Any) -> None:
     """Sets all elements to a number."""
     if a.dtype.char in "fd" and a.flags.carray:
         set_all(a, value)
-    elif value.__class__ in _NUMBERS:
+    elif value.__class__ is float or value.__class__ is int or value.__class__ is bool:
         k = CPU_KINDS[a.dtype]
         number = k.scalars.get(value)
         fill_with(a, k.scalar(value) if number is None else number)
