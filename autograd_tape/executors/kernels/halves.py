@@ -16,8 +16,8 @@ from .handy import Exact, Handy
 from .sharing import share_elements
 
 __all__ = [
-    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled",
-    "tested", "ufunc", "widened",
+    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "tested", "ufunc",
+    "widened", "with_signs",
 ]
 
 _compiled = LazyModule("elementwise")
@@ -171,6 +171,19 @@ def signed(function: Fn, a: np.ndarray) -> np.ndarray:
     else:
         np.bitwise_and(a.view(_BITS), _MAGNITUDE, out.view(_BITS))
     return out
+
+
+def with_signs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``np.copysign(a, b)`` of half precision, by its bits where there are many numbers.
+
+    >>> with_signs(np.float16([1.0]), np.float16([-2.0]))
+    array([-1.], dtype=float16)
+    """
+    if a.size < _CAST or a.shape != b.shape or a.strides != b.strides or a.dtype != b.dtype or not a.dtype.isnative or 0 in a.strides:
+        return ufunc(np.copysign, a, b)
+    found = np.bitwise_and(b.view(_BITS), _SIGN)
+    found |= np.bitwise_and(a.view(_BITS), _MAGNITUDE)
+    return found.view(a.dtype)
 
 
 _SIGN, _MAGNITUDE = np.array(0x8000, _BITS), np.array(0x7FFF, _BITS)

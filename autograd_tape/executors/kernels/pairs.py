@@ -16,7 +16,7 @@ import numpy as np
 from ...annotations import Fn
 from ...strided import contiguous_strides, memory_order, stretch
 from ._on_demand import _NEVER, state
-from .halves import narrow, ufunc, widened
+from .halves import narrow, ufunc, widened, with_signs
 from .handy import LITTLE, Exact, Run
 from .integers import shifted
 from .sharing import BIG, get_num_threads, parallel_for
@@ -313,7 +313,9 @@ def halved(function: Fn, *arrays: np.ndarray) -> np.ndarray:
         function, arrays = np.not_equal, (arrays[0], arrays[0])
     pair = OF_UFUNC.get(function)
     found = pair(*arrays) if pair is not None and len(arrays) == 2 else None
-    return ufunc(function, *arrays) if found is None else found
+    if found is not None:
+        return found
+    return with_signs(*arrays) if function is np.copysign else ufunc(function, *arrays)
 
 
 def neighbours(function: np.ufunc, x: np.ndarray, dim: int) -> np.ndarray:
