@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from autograd_tape.dtypes import DType
+from autograd_tape.dtypes import DType, bfloat16
 from autograd_tape.executors.kernels import dropout, embedding, moved, reduce
 from autograd_tape.ops.reductions import running
 
@@ -65,6 +65,25 @@ def test_index_add_and_scatter_add(axis, order, kernels, dtype, rng, close):
         embedding.scatter_add(other, axis, np.array([[99]]), source)
     with pytest.raises(IndexError, match="index out of range in self"):
         embedding.index_add(other, axis, np.array([99]), source)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("char", ["f", "d", "l", "F", "e", bfloat16.np])
+def test_parts_in_turns_are_parts_in_order(axis, char, rng):
+    out = (10 * rng.standard_normal((31, 40, 33))).astype(char)
+    shape = list(out.shape)
+    shape[axis] = 47
+    source = (10 * rng.standard_normal(shape)).astype(char)
+    for index in (rng.integers(0, out.shape[axis], 47), np.arange(47) % 7 * 3):
+        expected = out.astype(np.float32 if out.itemsize == 2 else char)
+        for i, target in enumerate(index):
+            np.moveaxis(expected, axis, 0)[target] += np.moveaxis(source, axis, 0)[i].astype(expected.dtype)
+        into = out.copy()
+        assert embedding._added_in_turns(into, axis % 3, index, source)
+        assert into.tobytes() == expected.astype(char).tobytes()
+    before = out.tobytes()
+    for few, index in ((source, np.zeros(47, int)), (source[..., :1], np.arange(shape[-1])[:1] if axis else np.arange(47) % 31)):
+        assert not embedding._added_in_turns(out, axis % 3, index, few) and out.tobytes() == before
 
 
 @pytest.mark.parametrize("size", [0, 1, 1000])
