@@ -14,7 +14,7 @@ from ...dtypes import BOOL, FLOATING, SCALAR_TYPE_NAMES, bfloat16, c_name, float
 from ...errors import AutogradError, IndexRangeError, ShapeMismatchError
 from ...executors.kernels import loops, softmax as fused
 from ...executors.kernels.elementwise import ENTROPY, LOGITS, difference_vjp, one_pass_vjp, takes_half
-from ...executors.kernels.halves import narrow, widened
+from ...executors.kernels.halves import SINGLE, narrow, widened
 from ...executors.kernels.losses import Loss
 from ...executors.kernels.sharing import zeros
 from ...executors.kernels._on_demand import _NEVER, state
@@ -236,17 +236,19 @@ def _nll_loss(input: np.ndarray, target: np.ndarray, weight: np.ndarray | None, 
             dtype.char in _total.ready and state.fused != _NEVER
             or n <= state.short and input.size <= _READ or _total.is_compiled(dtype.char, n)):
         return _added(input, index, weight, ignore_index, reduction)
-    half, input = dtype if dtype.itemsize == 2 else None, input if dtype.itemsize != 2 else widened(input)
-    if half is not None:
-        loss, count = _nll_loss(input, target, None if weight is None else widened(weight), None, ignore_index, None, reduction)
-        return narrow(loss, half), count
-    if input.size and reduction == "none" and _by_loops(n):
+    half, by_loops = dtype.itemsize == 2, reduction == "none" and input.size and _by_loops(n)
+    if by_loops and not half:
         return _picked(input, target, weight, ignore_index)
-    losses = _all_count(input, index, axis, ignore_index) if weight is None and n else None
+    losses = _all_count(input, index, axis, ignore_index) if weight is None and n and not by_loops else None
     if losses is not None:
+        single = SINGLE if half else dtype
         if reduction == "none":
-            return losses.reshape(target.shape), np.ones((), dtype)
-        return _reduced(losses.astype(np.float64), np.float64(n), reduction, dtype)
+            return losses.reshape(target.shape), np.ones((), single)
+        loss, count = _reduced(losses.astype(np.float64), np.float64(n), reduction, single)
+        return narrow(loss, dtype) if half else loss, count
+    if half:
+        loss, count = _nll_loss(widened(input), target, None if weight is None else widened(weight), None, ignore_index, None, reduction)
+        return narrow(loss, dtype), count
     kept = _checked_target(index, input.shape[axis], ignore_index)
     safe = np.where(kept, index, 0)
     if input.shape[axis]:
