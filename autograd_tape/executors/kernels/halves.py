@@ -179,7 +179,7 @@ def with_signs(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     >>> with_signs(np.float16([1.0]), np.float16([-2.0]))
     array([-1.], dtype=float16)
     """
-    if a.size < _CAST or a.shape != b.shape or a.strides != b.strides or a.dtype != b.dtype or not a.dtype.isnative or 0 in a.strides:
+    if a.size < CAST or a.shape != b.shape or a.strides != b.strides or a.dtype != b.dtype or not a.dtype.isnative or 0 in a.strides:
         return ufunc(np.copysign, a, b)
     found = np.bitwise_and(b.view(_BITS), _SIGN)
     found |= np.bitwise_and(a.view(_BITS), _MAGNITUDE)
