@@ -29,7 +29,7 @@ from .._host import on_host
 from .._precision import in_single
 from ..elementwise._elementary import exponentials
 from ..elementwise.arithmetic import is_complex
-from ...annotations import Dims, Fn, Functions, Keywords, Values
+from ...annotations import Dims, Fn, Functions, Keywords, Shape, Values
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -968,7 +968,7 @@ def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np
         result = _log_of_sum(input, axes)
     if keepdim:
         return finish(result, input)
-    return finish(result.reshape(shapes.reduced(input.shape, dim)), input)
+    return finish(result.reshape(_without(axes, input.shape)), input)
 
 
 #: Elements whose differences and exponentials stay in a cache, and from which on exponentials are vectors everywhere.
@@ -981,12 +981,17 @@ def _log_of_sum(input: np.ndarray, axes: tuple[int, ...] | None) -> Any:
         found = folds.ends(input, axes, True, ">") if input.size < LARGE else None
         # The imaginary part of the result stays within (-pi, pi].
         top = shared.exactly(np.maximum, input.real, axes, True) if found is None else found[0]
-        top = np.where(np.isfinite(top), top, top.dtype.type(0))
+        np.putmask(top, np.logical_not(np.isfinite(top)), 0)
     else:
         top = np.zeros((1,) * input.ndim, input.dtype)
     powers = np.asarray(input - top)
     powers = exponentials(powers) if powers.size >= _MANY and powers.dtype.char in "fd" else np.exp(powers, powers)
     return np.log(shared.add(powers, axes, None, True)) + top
+
+
+def _without(axes: tuple[int, ...] | None, shape: Shape) -> Shape:
+    """The lengths along other dimensions."""
+    return () if axes is None else tuple([n for i, n in enumerate(shape) if i not in axes])
 
 
 @op("logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", promotion="float", result="same", alias="special.logsumexp")
@@ -1008,11 +1013,11 @@ class logsumexp:
         found = folds.ends(input, axes, True, ">") if 0 < input.size < LARGE else None
         top = found[0] if found is not None else recast(
             shared.exactly(np.maximum, widened(input), axes, True) if input.size else np.zeros((1,) * input.ndim, np.float32), input.dtype)
-        top = np.where(np.isfinite(top), top, input.dtype.type(0))
+        np.putmask(top, np.logical_not(np.isfinite(top)), 0)
         powers = ufunc(np.exp, np.asarray(halved(np.subtract, input, top)))
         total = recast(np.asarray(shared.add(widened(powers), axes, None, True)), input.dtype)
         result = ufunc(np.add, ufunc(np.log, total), top)
-        return np.asarray(result if keepdim else result.reshape(shapes.reduced(input.shape, dim)), order="C")
+        return np.asarray(result if keepdim else result.reshape(_without(axes, input.shape)), order="C")
 
     def compose(F, input, dim, keepdim):
         top = F.amax(F.real(input) if is_complex(input) else input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
