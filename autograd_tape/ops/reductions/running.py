@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...dims import wrap_dim
-from ...dtypes import BOOL, DType
+from ...dtypes import BOOL, DType, default_dtype
 from ...errors import AutogradError, ShapeMismatchError, UnsupportedDTypeError
 from ...executors.kernels import folds, reduce as shared
 from ...executors.kernels.elementwise import with_number
@@ -389,15 +389,25 @@ def _heights(F: Functions, name: str, y: TensorRef, x: TensorRef, dx: float | No
     return sums * steps / 2
 
 
+def _fraction(dtype: np.dtype) -> np.dtype | None:
+    """The dtype of areas below points, where they are computed below the frames."""
+    if dtype.char in "fdeE":
+        return dtype
+    return default_dtype().np if dtype.char == "l" and default_dtype().np.char in "fd" else None
+
+
 def _areas(y: np.ndarray, x: np.ndarray | None, dx: float | None, d: int) -> np.ndarray | None:
     """`_heights` of plain arrays: steps of a vector, or a number; None of others."""
+    if (fraction := _fraction(y.dtype)) is None:
+        return None
     sums = neighbours(np.add, y, d)
     if x is None:
-        return times(sums, (1 if dx is None else dx) / 2)
+        return times(sums.astype(fraction, copy=False), (1 if dx is None else dx) / 2)
     if dx is not None or x.ndim != 1 or x.dtype is not y.dtype or x.size != y.shape[d]:
         return None
     steps = neighbours(np.subtract, x, 0).reshape((-1,) + (1,) * (y.ndim - 1 - d))
-    return times(ufunc2(np.multiply, sums, steps) if y.itemsize > 2 else halved(np.multiply, sums, steps), 0.5)
+    areas = ufunc2(np.multiply, sums, steps) if y.itemsize > 2 else halved(np.multiply, sums, steps)
+    return times(areas.astype(fraction, copy=False), 0.5)
 
 
 @op("trapezoid(Tensor y, Tensor? x=None, *, Scalar? dx=None, int dim=-1) -> Tensor", alias="trapz", method=False, out=False)
@@ -410,13 +420,15 @@ class trapezoid:
 
     lacks = {"uint float8": "add_stub", "chalf": "sum_cpu"}
     def quick(y, x, dx, dim):
-        if y.dtype.char in "fdeE" and dim.__class__ is int and y.ndim and y.shape[dim] and dx.__class__ in (NoneType, int, float):
+        if dim.__class__ is int and y.ndim and y.shape[dim] and dx.__class__ in (NoneType, int, float):
             d = dim % y.ndim
             if x is not None:
                 return None if (areas := _areas(y, x, dx, d)) is None else np.asarray(_sum(areas, d, False))
-            whole = np.asarray(_sum(y, d, False), y.dtype)
+            if (fraction := _fraction(y.dtype)) is None:
+                return None
+            whole = np.asarray(_sum(y, d, False), fraction)
             before = (slice(None),) * d
-            ends = np.asarray(y[(*before, 0)] + y[(*before, -1)])
+            ends = np.asarray(y[(*before, 0)] + y[(*before, -1)]).astype(fraction, copy=False)
             return np.asarray(times(whole - times(ends, 0.5), 1 if dx is None else dx))
 
     def function(F, y, x=None, *, dx=None, dim=-1):
@@ -445,7 +457,7 @@ class cumulative_trapezoid:
     lacks = {"bool": "RuntimeError: cumulative_trapezoid: received a bool input for `x` or `y`, but bool is not supported",
              "uint float8": "add_stub", "chalf": "cumsum_out_cpu"}
     def quick(y, x, dx, dim):
-        if y.dtype.char in "fdeE" and dim.__class__ is int and y.ndim and y.shape[dim] and dx.__class__ in (NoneType, int, float):
+        if dim.__class__ is int and y.ndim and y.shape[dim] and dx.__class__ in (NoneType, int, float):
             areas = _areas(y, x, dx, dim % y.ndim)
             return None if areas is None else _cumsum(areas, dim)
 
