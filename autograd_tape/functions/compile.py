@@ -119,11 +119,13 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
     if rec.usually_lacks:  # which the general path refuses
         tests.append(f"(_k is Q_F32 or _k.dtype.name not in {rec.usually_lacks})")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
-    tests += [f"{p.name} == {p.default}" for p in rec.params if p.scales]
+    tests += _defaults_test([p for p in rec.params if p.scales])
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
-    real = f"({{0}}.__class__ is int or {_in('_k', 'Q_FLOAT')} and {{0}}.__class__ in REALS)" if rec.quiet == "numbers" else \
-        "{0}.__class__ in REALS"
-    tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else real.format(p.name)
+    kinds = f"({_in('_k', 'Q_FLOAT')} and {{1}})" if rec.quiet == "numbers" else "{1}"
+    real, factor = [f"({{0}}.__class__ is int or {kinds.replace('{1}', kind)})" for kind in (
+        "{0}.__class__ in REALS", "{0}.__class__ is float")]  # truth values as factors are refused by some
+    tests += [f"({p.name} is None or {p.name}.__class__ in REALS)" if p.default == "None" else
+              (factor if p.default == "1" else real).format(p.name)
               for p in rec.params if p.type.removesuffix("?") in ("Scalar", "float") and not p.scales]
     if rec.field("number_fits"):  # else the general path looks
         tests += [f"-1 < {p.name} < 128" for p in rec.params if p.type == "Scalar"]
@@ -162,8 +164,12 @@ def _meta(rec: Record, scalar: str | None = None) -> list[str]:
 
 
 def _defaults_test(params: Sequence[Param]) -> list[str]:
-    """Sources of the tests that parameters have their defaults."""
-    return [f"{p.name} {'is' if p.default == 'None' else '=='} {p.default}" for p in params if p.default is not None]
+    """Sources of the tests that parameters have their defaults; truth values are equal to numbers, and refused for them."""
+    return [f"{p.name} {'is' if p.default == 'None' else '=='} {p.default}" + _NO_TRUTH.get((p.type, p.default), "").format(p.name)
+            for p in params if p.default is not None]
+
+
+_NO_TRUTH = {("Scalar", "1"): " and {} is not True", ("Scalar", "0"): " and {} is not False"}
 
 
 def _in_single(rec: Record) -> bool:
@@ -613,8 +619,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
         other = rec.params[1] if rec.family == "binary" else None
         operand = _scalar_operand(rec)
         # A ufunc knows nothing of further parameters, so they must have their defaults here.
-        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else []),
-                                             *[f"{p.name} is not True" for p in rec.params if p.scales]])  # which equals 1
+        test = "".join(f" and {t}" for t in [*_defaults_test(rec.params[1:]), *(["_more is ..."] if more else [])])
         quiet = "Q_ALL" if rec.quiet == "all" and rec.promotion != "float" and not rec.usually_lacks else "Q_FLOAT"
         if rec.field("by_parts"):  # as in `_quiet_test`
             quiet = "Q_REAL_NUMBERS"

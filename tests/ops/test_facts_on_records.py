@@ -59,6 +59,7 @@ LISTS: dict[tuple[str, str], str] = {
 }
 """(file, name of the list) of those that may name operations, and why."""
 COMPARED: dict[tuple[str, str], str] = {
+    ("torchcompat/_memory/bits.py", "__call__"): "what conjugate views are resolved to is a copy already",
     ("torchcompat/func/_functional.py", "replay"): "the one view that some layouts do not allow",
 }
 """(file, function) where the name of a record is compared, and why."""

@@ -236,7 +236,8 @@ def test_the_entrance_for_complex_numbers_does_what_the_general_path_does(name: 
                 slopes = grad(found, leaves, ones_like(found), allow_unused=True) if found.requires_grad else ()
         except (AutogradError, RuntimeError, NotImplementedError, TypeError):  # the words are of the function that was called
             return "refused"
-        return [None if x is None else (x.dtype, x.shape, x.stride(), x._data.tobytes(), type(x.grad_fn)) for x in (found, *slopes)]
+        return [None if x is None else (x.dtype, x.shape, x.stride(), x._data.tobytes(), type(x.grad_fn).__name__)
+                for x in (found, *slopes)]
 
     for sample in samples(rec):
         args, kwargs = bind(rec, sample)

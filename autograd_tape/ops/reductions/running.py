@@ -195,7 +195,7 @@ def _running_extreme(ufunc: np.ufunc) -> Fn:
             values = np.take_along_axis(input, indices, d)
         return finish(values, input), finish(indices, input)
 
-    return _kept(kernel, ">" if ufunc is np.maximum else "<", "fdlE")
+    return _kept(kernel, ">" if ufunc is np.maximum else "<", "fdleE")
 
 
 _cummax, _cummin = _running_extreme(np.maximum), _running_extreme(np.minimum)
