@@ -136,7 +136,7 @@ def test_what_is_written_over_is_what_the_operation_gives(name: str, dtype: str,
     cases: list[tuple[tuple[int, ...], Any]] = [((81, 123), options) for options in OPTIONS.get(name, [()])]
     if len(rec.tensor_params) > 1:
         cases = [(shape, other) for shape, other in BROADCAST]
-        cases += [((81, 123), number) for number in (2, -0.0, 0.5)] if rec.params[1].type == "Operand" else []
+        cases += [((81, 123), number) for number in (2, -0.0, 0.5, -1)] if rec.params[1].type == "Operand" else []
     for (shape, other), turned in itertools.product(cases, (False, True)):
         x = _of(rng, dtype, shape, turned)
         given = other if len(rec.tensor_params) == 1 else (other if isinstance(other, (int, float)) else _of(rng, dtype, other, False),)

@@ -17,7 +17,7 @@ from .handy import Handy, Listed, Run
 from .pairs import OF_UFUNC, SLOW, in_rows, in_three, joint, steps_along
 from .sharing import BIG, get_num_threads
 
-__all__ = ["Alone", "Beside", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
+__all__ = ["Alone", "Beside", "ByNumber", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
 
 LEAST = 512  # elements of single or double precision from which a pass in place is quicker than a ufunc and a copy
 MOST = 1e4  # the largest number that all dtypes hold and all operations take
@@ -216,6 +216,32 @@ class Alone(NamedTuple):
         return over
 
 
+class ByNumber(NamedTuple):
+    """Changes of a tensor alone, of which a number chooses one.
+
+    Attributes:
+        changes: by the number, NumPy's function, and the kernel's change in half precision.
+    """
+
+    changes: dict[object, tuple[np.ufunc, Alone]]
+
+    def over(self, kind: Kind) -> Fn:
+        """See `Over`."""
+        if kind.np.char in "fd":
+            functions = {number: function for number, (function, _) in self.changes.items()}
+
+            def written(value: Any, a: np.ndarray) -> bool:
+                function = functions.get(value)
+                if function is None:
+                    return False
+                function(a, a)
+                return True
+
+            return written
+        ways = {number: change.over(kind) for number, (_, change) in self.changes.items()}
+        return lambda value, a: value in ways and ways[value](a)
+
+
 def refused(*_: object) -> bool:
     """Of a kind that no kernel takes, nothing is changed."""
     return False
@@ -225,7 +251,7 @@ class Over(dict[Kind, Fn]):
     """What changes tensors of a kind as `changed` and `rewritten` do, with as little around machine code that is at hand as can be:
     ``over[kind](number, array, *others)``, of `Alone` ``over[kind](array, *options)``."""
 
-    def __init__(self, change: Change | Beside | Alone) -> None:
+    def __init__(self, change: Change | ByNumber | Beside | Alone) -> None:
         super().__init__()
         self.change = change
 

@@ -12,7 +12,7 @@ from ...dtypes import BOOL, COMPLEX, FLOATING, INTEGER, SCALAR_TYPE_NAMES, DType
 from ...errors import AutogradError, UnsupportedDTypeError
 from ...executors.kernels._common import DIVIDED, INVERTED, MAGNITUDE, MORE, MULTIPLIED, NEGATED, OVER, RAISED, SIGNED, TIMES
 from ...executors.kernels import _in_place, integers
-from ...executors.kernels.changes import Change, by_two, lowered, rounded
+from ...executors.kernels.changes import Alone, ByNumber, Change, by_two, lowered, rounded
 from ...executors.kernels._on_demand import HAS_VECTORS, is_half
 from ...executors.kernels.elementwise import one_pass
 from ...executors.kernels.halves import ufunc
@@ -388,6 +388,7 @@ class square:
     tensor([1., 4.])
     """
 
+    changes = {0: Alone(_in_place.SQUARED, chars="Ee")}
     lacks = {"rare": "pow"}
     saved_also = {"exponent": "2"}
     numpy = np.square
@@ -936,6 +937,8 @@ class pow:
     tensor([2., 4., 8.])
     """
 
+    changes = {0: ByNumber({2: (np.square, Alone(_in_place.SQUARED)), 0.5: (np.sqrt, Alone(_in_place.ROOTED)),
+                             -1: (np.reciprocal, Alone(_in_place.INVERTED))})}
     lacks = {"rare": "pow"}
     numbers = {"exponent": "PowBackward0", "input": "PowBackward2"}
     overloads = POWER

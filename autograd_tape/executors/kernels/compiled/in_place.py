@@ -13,8 +13,8 @@ from numba.extending import register_jitable
 
 from ....annotations import Fn
 from .._in_place import (
-    ALL_BITS, ALL_TRUE, ANY_BITS, ANY_TRUE, BOUNDED, EQUAL, FINITE, FRACTION, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, MAGNITUDE,
-    NOT_EQUAL, ONE_BIT, ONE_TRUE, ROOT_INVERTED, SHIFTED_LEFT, SHIFTED_RIGHT, SIGNED,
+    ALL_BITS, ALL_TRUE, ANY_BITS, ANY_TRUE, BOUNDED, EQUAL, FINITE, FRACTION, GREATER, GREATER_EQUAL, INVERTED, LESS, LESS_EQUAL, MAGNITUDE,
+    NOT_EQUAL, ONE_BIT, ONE_TRUE, ROOTED, ROOT_INVERTED, SHIFTED_LEFT, SHIFTED_RIGHT, SIGNED, SQUARED,
 )
 from .arithmetic import _triple
 from .base import EXACT, kernel, like, rounded, wide
@@ -32,8 +32,8 @@ _LINES = ("i r0[nz] w0[n1*n2*n3] i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=214748
 @kernel("i s s s s w0[n] :n", EXACT)
 def alone(op, low, high, value, zero, y, start, stop):
     """What is brought into bounds (BOUNDED), or has ``value`` in the place of NaN and the bounds in that of infinities (FINITE); what is
-    behind the point; 1 / the root. ``zero`` is that, which the compiler does not know: of a number that stays as it is it would spare the
-    writing, by stores under a mask."""
+    behind the point; 1 / the root; the square, the root and the inverse. ``zero`` is that, which the compiler does not know: of a number
+    that stays as it is it would spare the writing, by stores under a mask."""
     ys = y[start:stop]
     if ys.size == 0:
         return
@@ -56,6 +56,16 @@ def alone(op, low, high, value, zero, y, start, stop):
     elif op == ROOT_INVERTED:
         for i in range(ys.size):
             ys[i] = rounded(ys, one / np.sqrt(wide(ys[i])))
+    elif op == SQUARED:
+        for i in range(ys.size):
+            v = wide(ys[i])
+            ys[i] = rounded(ys, v * v)
+    elif op == ROOTED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, np.sqrt(wide(ys[i])))
+    elif op == INVERTED:
+        for i in range(ys.size):
+            ys[i] = rounded(ys, one / wide(ys[i]))
 
 
 @kernel("i i i i w0[n] :n", EXACT, "l")
