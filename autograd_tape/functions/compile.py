@@ -639,7 +639,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
             lines += [" " * 16 + line for line in finish]
         if other is not None:
             free = (f"{other.name}._k is _k and (({is_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
-                    f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v)")
+                    f"and 0 not in _a.strides{{}} and ({first}._v is None or {other.name}._v is not {first}._v or {other.name} is {first})")
             halved = isinstance((rec.field("changes") or {}).get(1), Change)  # of half precision few need no entrance of their own
             lines += [f"        {'if' if operand is None else 'elif'} {_in('_k', 'Q_ANY' if halved else quiet)} and {free.format(test)}:",
                       *_beside_lines(rec, other, halved)]
@@ -710,9 +710,11 @@ def _overwrite_lines(rec: Record, more: bool, half: bool = False, integers: bool
     def writable(tensors: list[Param]) -> list[str]:
         tests = ["0 not in _a.strides", *(["_more is ..."] if more else []),
                  f"({' and '.join([is_free(first), *[f'not ({_requires(p)})' for p in tensors[1:]]])} or grad_mode() is not ENABLED)"]
-        tests += [f"({first}._v is None or {p.name}._v is not {first}._v)" if not p.type.endswith("?") else f"{p.name} is None"
-                  for p in tensors[1:]]
-        if "nothing" in (rec.field("may_share") or ""):
+        apart = "nothing" in (rec.field("may_share") or "")
+        for p in tensors[1:]:  # which may be the first one itself, but not a view of it
+            either = f" or {p.name} is {first}" * (not apart)
+            tests.append(f"{p.name} is None" if p.type.endswith("?") else f"({first}._v is None or {p.name}._v is not {first}._v{either})")
+        if apart:
             tests += [f"{p.name} is not {first}" for p in tensors[1:] if not p.type.endswith("?")]
         return tests
 

@@ -124,6 +124,19 @@ def test_plain_samples_take_the_quiet_path_in_place(name: str, entered: list[str
     assert quiet or name in LOUD_IN_PLACE, f"no sample of {name} fits its in-place variant"
 
 
+@pytest.mark.parametrize("name", ["add", "sub", "mul", "div", "pow", "atan2", "hypot", "fmod", "remainder", "copysign", "lerp", "eq"])
+def test_a_tensor_that_was_changed_changes_itself_on_the_quiet_path(name: str, entered: list[str]) -> None:
+    x = torch_frontend.wrap(np.arange(1, 7, dtype=np.float32))
+    others = (x,) * (2 if name == "lerp" else 1)
+    expected = torch_frontend.function(name)(x, *others)
+    x.mul_(1)
+    entered.clear()
+    assert torch_frontend.function(name + "_")(x, *others) is x
+    assert entered == []
+    np.testing.assert_array_equal(x._data, expected._data.astype(np.float32))
+    assert x._version == 2
+
+
 def test_half_precision_has_one_kernel() -> None:
     """What takes half precision itself is never asked for another, `half`."""
     assert not [name for name, rec in RECORDS.items() if getattr(rec.field("numpy"), "takes_half", False) and rec.field("half") is not None]
