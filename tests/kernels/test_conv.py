@@ -354,3 +354,22 @@ def test_one_blas_thread_restores():
     with blas.one_blas_thread(), blas.one_blas_thread():
         assert control[0]() == 1
     assert control[0]() == before
+
+
+@pytest.mark.parametrize("char", ["f", "d", "l"])
+@pytest.mark.parametrize(("x", "w", "stride", "padding", "dilation"), [
+    ((2, 3, 5), (3, 2, 3), (2,), (1,), (1,)), ((1, 4, 6, 6), (4, 4, 4, 4), (2, 2), (1, 1), (1, 1)),
+    ((2, 3, 4, 3), (3, 2, 2, 3), (1, 3), (0, 1), (2, 1)), ((1, 2, 2, 3, 2), (2, 2, 2, 2, 2), (2, 1, 2), (0, 1, 0), (1, 1, 1))])
+def test_few_columns_are_made_and_added_up_at_once(char, x, w, stride, padding, dilation):
+    rng = np.random.default_rng(0)
+    grad, weight = (rng.integers(-9, 9, shape).astype(char) for shape in (x, w))
+    size = tuple((n - 1) * s - 2 * p + d * (k - 1) + 1 for n, k, s, p, d in zip(x[2:], w[2:], stride, padding, dilation, strict=True))
+    conv._added.surely(char)  # at hand from here on
+    found = conv.input_grad_of_few(grad, weight, (x[0], w[1], *size), stride, padding, dilation, 1)
+    expected = np.zeros((x[0], w[1], *(n + 2 * p for n, p in zip(size, padding, strict=True))), char)
+    for at in np.ndindex(*x[2:]):
+        for tap in np.ndindex(*w[2:]):
+            where = tuple(a * s + t * d for a, s, t, d in zip(at, stride, tap, dilation, strict=True))
+            expected[(..., *where)] += grad[(..., *at)] @ weight[(..., *tap)]
+    expected = expected[(..., *(slice(p, p + n) for n, p in zip(size, padding, strict=True)))]
+    assert found is not None and found.dtype == grad.dtype and np.array_equal(found, expected)

@@ -170,7 +170,7 @@ def _add_columns(
     """The transpose of ``_columns``: an array of ``shape`` with every window entry added where it came from."""
     n, c = shape[:2]
     char = cols.dtype.char
-    if len(shape) < 6 and char in "fd" and (cols.size >= state.fused or _added.of(char, cols.size) is not None):
+    if len(shape) < 6 and char in "fdl" and (cols.size >= state.fused or _added.of(char, cols.size) is not None):
         dx = np.empty(shape, cols.dtype)
         _added.share(char, n * c, max(1, cols.size // max(1, n * c)), 1, contiguous(cols), dx, n * c,
                      *_added_up(shape[2:], kernel, size, stride, padding, dilation))
@@ -324,12 +324,17 @@ def conv_transposend_backward(
     return dx, dw, db
 
 
+#: Multiply-adds up to which columns are few: what ways for many set up takes longer than to make and to add up all of them at once.
+_LITTLE = 1 << 14
+
+
 class _Few(NamedTuple):
-    """What adding up few columns takes beyond arrays: their product's multiply-adds and size, the shapes of its factors, how many planes
-    there are, and the kernel's numbers."""
+    """What adding up few columns takes beyond arrays: their product's multiply-adds and size, whether there are more than a kernel would
+    be compiled for and yet few, the shapes of its factors, how many planes there are, and the kernel's numbers."""
 
     work: int
     size: int
+    several: bool
     weight: Ints
     grad: Ints
     planes: int
@@ -345,24 +350,38 @@ def _few(grad: Ints, w: Ints, shape: Ints, stride: Ints, padding: Ints, dilation
         return None
     factors = (groups, out // groups, rows), (n, groups, out // groups, pixels)
     steps = _added_up(shape[2:], w[2:], tuple(size), stride, padding, dilation)
-    return _Few(n * out * rows * pixels, n * groups * rows * pixels, *factors, n * shape[1], steps)
+    work = n * out * rows * pixels
+    several = groups == 1 < prod(w[2:]) and work < _LITTLE
+    return _Few(work, n * groups * rows * pixels, several, *factors, n * shape[1], steps)
+
+
+def input_grad_of_few(
+    grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray | None:
+    """The gradient for an input by one product and one kernel; None of many columns, and where there is no such kernel."""
+    dtype, few = grad.dtype, _few(grad.shape, w.shape, shape, stride, padding, dilation, groups)
+    if few is None or w.dtype is not dtype or dtype.char not in "fdl" or not (little := few.work < state.fused) and not few.several:
+        return None
+    exact = little or dtype.char == "l"  # else the bits of what else there is may differ
+    add = _added.of(dtype.char, few.size) if exact else _added.surely(dtype.char)
+    if add is None:
+        return None
+    if few.grad[0] == groups == 1:  # the same product, at once
+        cols = w.reshape(few.weight[1:]).T.dot(contiguous(grad).reshape(few.grad[2:]))
+    else:
+        cols = np.matmul(w.reshape(few.weight).swapaxes(1, 2), contiguous(grad).reshape(few.grad))
+    total = np.empty(shape, dtype)
+    add(few.planes, 1, cols, total, few.planes, *few.steps)
+    return total
 
 
 def convnd_input_grad(
     grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
     """The gradient for an input of ``shape`` alone, in NumPy."""
-    dtype, few = grad.dtype, _few(grad.shape, w.shape, shape, stride, padding, dilation, groups)
-    if few is not None and few.work < state.fused and w.dtype is dtype and dtype.char in "fd":
-        add = _added.of(dtype.char, few.size)
-        if add is not None:
-            if few.grad[0] == groups == 1:  # the same product, at once
-                cols = w.reshape(few.weight[1:]).T.dot(contiguous(grad).reshape(few.grad[2:]))
-            else:
-                cols = np.matmul(w.reshape(few.weight).swapaxes(1, 2), contiguous(grad).reshape(few.grad))
-            total = np.empty(shape, dtype)
-            add(few.planes, 1, cols, total, few.planes, *few.steps)
-            return total
+    total = input_grad_of_few(grad, w, shape, stride, padding, dilation, groups)
+    if total is not None:
+        return total
     n, out = grad.shape[:2]
     size = grad.shape[2:]
     if grad.ndim == 3 and n * prod(size) * w.size >= state.fused:
@@ -700,6 +719,8 @@ def conv2d_input_grad(
     grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
 ) -> np.ndarray:
     """The gradient for an input of ``shape`` (N, C, H, W) alone."""
+    if (total := input_grad_of_few(grad, w, shape, stride, padding, dilation, groups)) is not None:
+        return total
     n, out, *rest = grad.shape
     size = tuple(rest)
     _, per_group, kh, kw = w.shape

@@ -126,9 +126,18 @@ def _forward(input: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, str
 
 
 @_in_format
-@_of_any_numbers
 def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
                 dilation: tuple[int, ...], groups: int) -> np.ndarray:
+    if grad.dtype.char == "l":  # sums of few integers need not be made of others
+        total = fused.input_grad_of_few(grad, weight, tuple(size), stride, padding, dilation, groups)
+        if total is not None:
+            return total
+    return _any_input_grad(grad, weight, size, stride, padding, dilation, groups)
+
+
+@_of_any_numbers
+def _any_input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
+                    dilation: tuple[int, ...], groups: int) -> np.ndarray:
     function = fused.conv2d_input_grad if grad.ndim == 4 else fused.convnd_input_grad
     return function(grad, weight, tuple(size), stride, padding, dilation, groups)
 

@@ -419,7 +419,7 @@ _SHORT = 16
 
 
 @kernel("r0[planes*kd*kh*kw*od*oh*ow] w0[planes*depth*height*width] i i i i i i i i i i i i i i i i i i i (planes>=0) (depth>=0) "
-        "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) :planes", frozenset())
+        "(height>=0) (width>=0) (kd>=0) (kh>=0) (kw>=0) (od>=0) (oh>=0) (ow>=0) (sw>0) :planes", frozenset(), dtypes="fdl")
 def add_columns(cols, dx, planes, depth, height, width, kd, kh, kw, od, oh, ow, sd, sh, sw, pd, ph, pw, dd, dh, dw, start, stop):
     """Columns of windows over three dimensions added up where they lie, one tap after another."""
     zero, size, at = dx.dtype.type(0), depth * height * width, start * kd * kh * kw * od * oh * ow
