@@ -241,15 +241,19 @@ def arranged(x, values, index, outer, size, inner, descending, start, stop):
 
 @register_jitable
 def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop):
-    x, values, index, kept = borrowed(x), borrowed(values), borrowed(index), min(k + 1, size)
+    x, values, index = borrowed(x), borrowed(values), borrowed(index)
+    kept = 1 if k == 1 and size >= 64 else min(k + 1, size)  # a heap of one keeps the first
     v, at, rest = borrowed(scratch[:size]), borrowed(scratch[size : 2 * size]), scratch[2 * size :]
     best, place = borrowed(rest[: FEW + 1]), borrowed(rest[FEW + 1 :])
     for r in range(start, stop):
         first, to = r // inner * size * inner + r % inner, r // inner * k * inner + r % inner
-        if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for, as long as none is another's equal
-            worst, count, equal = i8(0), 0, False
+        if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for; where none is another's equal
+            worst, count, limit = i8(0), 0, wide(x[first])
             for i in range(size):
-                w = key(wide(x[first + i * inner])) ^ flip
+                value = wide(x[first + i * inner])
+                if count == kept and (value <= limit if flip else value >= limit):  # sooner than by keys; NaN is neither
+                    continue
+                w = key(value) ^ flip
                 if count == kept and w >= worst:
                     continue
                 j = min(count, kept - 1)
@@ -258,9 +262,10 @@ def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop)
                     best[j], place[j] = best[j - 1], place[j - 1]
                     j -= 1
                 best[j], place[j] = w, i
-                worst, equal = best[count - 1], j > 0 and best[j - 1] == w
-                if equal:
-                    break
+                worst, limit = best[count - 1], wide(x[first + place[count - 1] * inner])
+            equal = False
+            for i in range(1, count):
+                equal |= best[i] == best[i - 1]
             if not equal:
                 for i in range(k):
                     values[to + i * inner], index[to + i * inner] = x[first + place[i] * inner], place[i]
