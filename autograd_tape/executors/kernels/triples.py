@@ -63,22 +63,22 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
         one, large = a is b, _in_rows if x.flags.c_contiguous else _as_first
         a = a if a.shape == shape else large(a, shape, x)
         b = a if one else b if b.shape == shape else large(b, shape, x)
+    columns = False
     if not (x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous):
-        if x.flags.f_contiguous and not x.flags.c_contiguous:
-            turned = triple(op, value, x.T, t := a.T, t if a is b else b.T)
-            return None if turned is None else turned.T
-        if not x.flags.c_contiguous and not apart(x):
+        one, columns = a is b, x.flags.fnc
+        if not columns and not x.flags.c_contiguous and not apart(x):
             return None
-        one, x, a = a is b, contiguous(x), contiguous(a)
+        x, a, b = (x.T, a.T, a if one else b.T) if columns else (x, a, b)
+        x, a = contiguous(x), contiguous(a)
         b = a if one else contiguous(b)
     if (run := _triples.over(char, n := x.size)) is None:
         return None
-    out = np.empty(shape, dtype)
+    out = np.empty(x.shape, dtype)
     try:
         run(n, 1, op, value, x, a, b, out)
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
-    return out
+    return out.T if columns else out
 
 
 def _in_rows(a: np.ndarray, shape: tuple[int, ...], x: np.ndarray | None = None) -> np.ndarray:
