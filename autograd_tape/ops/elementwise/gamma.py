@@ -375,7 +375,7 @@ class mvlgamma:
 
 
 _EPSILON, _TINY = 2.0 ** -53, 1e-300
-_SETTLED = 1e-10  # what terms are in sums that are rounded to single precision
+_SETTLED = 1e-11  # what terms are in sums that are rounded to single precision
 
 
 #: Of gamma(2 + t) for t from 0 to 1, by a quotient of polynomials (Moshier 1989, "Methods and Programs for Mathematical Functions").
