@@ -461,19 +461,29 @@ def _of_two(formula: Formula, of_single: Formula, of_many: Formula | None = None
 
     def kernel(x: Any, z: Any) -> np.ndarray:
         alone = ready.get(dtype := getattr(x, "dtype", None))
-        if alone is not None and getattr(z, "dtype", None) is dtype and state.fused != _NEVER and (found := (
-                (x, z, lies, None) if (lies := given((x.shape, z.shape))) and x.flags.c_contiguous and z.flags.c_contiguous else
-                in_rows(x, z))) is not None:
-            a, b, (shape, n, sizes), back = found
-            if n >= state.fused and ready_many is not None and dtype.char == "f":  # type: ignore[union-attr]  # of two arrays
-                alone = ready_many.get(dtype)
-            if n <= most and alone is not None:
-                out = np.empty(shape, x.dtype)
-                try:
-                    alone[0](alone[1], n, 1, a, b, out, *sizes)
-                    return out if back is None else out.transpose(back)
-                except TypeError:  # a number of NumPy's, or memory that is not aligned
-                    pass
+        if alone is not None and getattr(z, "dtype", None) is dtype and state.fused != _NEVER:
+            try:  # which a number of NumPy's ends, or memory that is not aligned
+                if (shape := x.shape) == z.shape and 0 < (n := x.size) <= most and (ready_many is None or n < state.fused):
+                    if x.flags.c_contiguous and z.flags.c_contiguous:
+                        out = np.empty(shape, dtype)
+                        alone[0](alone[1], n, 1, x, z, out, 1, 1, n, 0, 0, 1, 0, 0, 1)
+                        return out
+                    if x.flags.fnc and z.flags.fnc and 1 not in shape:  # columns
+                        out = np.empty(shape, dtype, "F")
+                        alone[0](alone[1], n, 1, x.T, z.T, out.T, 1, 1, n, 0, 0, 1, 0, 0, 1)
+                        return out
+                lies = given((shape, z.shape))
+                found = (x, z, lies, None) if lies and x.flags.c_contiguous and z.flags.c_contiguous else in_rows(x, z)
+                if found is not None:
+                    a, b, (shape, n, sizes), back = found
+                    if n >= state.fused and ready_many is not None and dtype.char == "f":  # type: ignore[union-attr]  # of two arrays
+                        alone = ready_many.get(dtype)
+                    if n <= most and alone is not None:
+                        out = np.empty(shape, dtype)
+                        alone[0](alone[1], n, 1, a, b, out, *sizes)
+                        return out if back is None else out.transpose(back)
+            except TypeError:
+                pass
         if x is None or z is None:  # which NumPy takes for NaN
             raise TypeError("a tensor without elements")
         dtype = np.result_type(x, z)
