@@ -274,6 +274,8 @@ class _Ways(dict[Any, "Way | None"]):
 
 _dealt = _default_stream.dealt
 _MOST_WAYS = 64
+_DEALT = 256  # numbers of the largest array that is made ahead of calls
+_INT = frozenset([int])
 _MANY = 1 << 18  # numbers from which on arithmetic is shared among threads
 _SINGLE = kind(float32)
 _FLOATS = {d: kind(d) for d in (float32, *[DType.by_name[name] for name in ("float64", "float16", "bfloat16")])}
@@ -289,12 +291,13 @@ def _few(ways: _Ways, shape: tuple[int, ...], dtype: Any, rows: bool = True) -> 
     try:
         k = _FLOATS[default_dtype() if dtype is None else dtype]
         count = math.prod(shape)
-        key = (ways.name, k, rows, *shape) if count.__class__ is int else None
+        many = count > _DEALT
+        key = (ways.name, k, rows, *shape) if not many and count.__class__ is int else None
         if key is not None and (pieces := _dealt(key)) is not None and (numbers := next(pieces, None)) is not None:
             return _tensor(numbers.copy(), k)
         if len(shape) > MAX_DIMS:
             return None
-        if count > 256 and {int}.issuperset(map(type, shape)) and min(shape) > 0:
+        if many and _INT.issuperset(map(type, shape)) and min(shape) > 0:
             if (way := ways[k, not rows]) is not None and _default_stream.fill(out := np.empty(shape, k.np), way):
                 return _tensor(out, k)
             return _tensor(ways.many(shape, k.np, rows), k) if ways.many is not None else None
@@ -397,11 +400,11 @@ def _quick_integers(*args: Any, **named: Any) -> Tensor:
             try:
                 count = math.prod(shape)
                 exact = count.__class__ is int and (1 not in shape or bool not in map(type, shape))  # True equals a size, and is none
-                key = ("integers", first, last, shape) if exact else None
+                key = ("integers", first, last, shape) if exact and count <= _DEALT else None
                 if key is not None and (pieces := _dealt(key)) is not None and (numbers := next(pieces, None)) is not None:
                     return _tensor(numbers.copy(), INT64_KIND)
                 way = _integers[first, last]
-                if way is not None and min(shape) > 0 and count > 256 and {int}.issuperset(map(type, shape)) and (
+                if way is not None and min(shape) > 0 and count > _DEALT and _INT.issuperset(map(type, shape)) and (
                         _default_stream.fill(out := np.empty(shape, np.int64), way)):
                     return _tensor(out, INT64_KIND)
                 if way is not None and min(shape) > 0 and (numbers := _default_stream.draw(count, way, key, shape)) is not None:
@@ -830,14 +833,15 @@ def _inplace(name: str, draw: Fn, doc: str, *parameters: str) -> None:
             if rows or data.flags.f_contiguous:
                 target = data if rows else data.T  # numbers are drawn in the order of memory
                 try:
-                    pieces = _dealt(key := (name, k, rows, args, target.shape))
+                    key = (name, k, rows, args, target.shape)
+                    pieces = None if data.size > _DEALT else _dealt(key)
                     numbers = None if pieces is None else next(pieces, None)
                     way = None if numbers is not None else ways[k, data.size < 16 or not rows, args]  # pairs for few numbers, and columns
                 except TypeError:  # arguments that are no numbers
                     return general(self, *args)
                 if numbers is not None:
                     target[...] = numbers
-                elif way is not None and data.size < 257 and (
+                elif way is not None and data.size <= _DEALT and (
                         numbers := _default_stream.draw(data.size, way, key, target.shape)) is not None:
                     target.flat = numbers
                 elif way is None or not _default_stream.fill(target, way):

@@ -636,7 +636,7 @@ class Generator:
                         engine.next += 2 * used
                         return out
                 mark, place[:] = engine.mark(), 0  # of this block, and of the next
-                run(rate, engine.take(wanted), out, place)
+                run(rate, engine.lent(wanted), out, place)
                 made, used = place.tolist()
                 engine.rewind(mark, 2 * used if made == count else 0)
                 if made == count:
@@ -800,7 +800,7 @@ def _filler(name: str, dtype: np.dtype, args: tuple[Any, ...]) -> Callable[[MT19
         if kernel == "normals" and count % 16:  # the narrow types draw no words for what is drawn anew
             count = count + 16 if char == "f" else count // 16 * 16 + 16
         run = run or kernels.load(out.size).of(kernel, char, "drawn")  # type: ignore[union-attr]  # which there is
-        run(*before, engine.take(count), *after, out)
+        run(*before, engine.lent(count), *after, out)
 
     return fill
 

@@ -18,6 +18,7 @@ from ..locks import fork_safe
 from . import kernels
 
 N = 624
+LENT = 1 << 18  # the most words that a stream keeps memory for
 DEALT = 8, 256  # arrays that numbers are cut into ahead, at first and at most
 Words = npt.NDArray[np.uint32]
 
@@ -58,6 +59,8 @@ class Given:
         """The same in memory of their own."""
         return self.words(count).copy()
 
+    lent = words
+
 
 class MT19937:
     """A stream of 32-bit words, seeded by the low 32 bits of a seed.
@@ -66,12 +69,13 @@ class MT19937:
     [3499211612, 581869302]
     """
 
-    __slots__ = ("_before", "_bits", "_block", "_cut", "_fresh", "_marked", "_most", "_own", "_seed", "_source", "after", "ahead",
+    __slots__ = ("_before", "_bits", "_block", "_cut", "_fresh", "_lent", "_marked", "_most", "_own", "_seed", "_source", "after", "ahead",
                  "ahead_at", "dealt", "next", "way")
 
     def __init__(self, seed: int) -> None:
         self._source: np.random.RandomState | None = None  # NumPy's, of `_bits`, made when first asked for (see `_stream`)
         self._own: Words | None = None      # the key, once compiled code makes the words; NumPy's is then left behind
+        self._lent = np.empty(0, np.uint32)  # what `lent` writes to
         self._marked = False                # between `mark` and `rewind`
         self._before: Words | None = None   # the key that the first new block since then was made of
         self.way: Way | None = None         # in which numbers were last `drawn`,
@@ -113,11 +117,22 @@ class MT19937:
             end = N
         return self._block[self.next : end] if end <= N and self._block is not None else None
 
-    def take(self, count: int) -> Words:
-        """The next `count` words in memory of their own."""
+    def lent(self, count: int) -> Words:
+        """The next `count` words, to be read before anything else is asked for: in memory that is lent again, if they are not very many."""
+        if count > LENT:
+            return self.take(count)
+        if (words := self.ahead_of(count)) is not None:
+            self.next += count
+            return words
+        if self._lent.size < count:
+            self._lent = np.empty(count, np.uint32)
+        return self.take(count, self._lent[:count])
+
+    def take(self, count: int, memory: Words | None = None) -> Words:
+        """The next `count` words in memory of their own, or in what is given."""
         if self.dealt:
             self.settle()
-        out = np.empty(count, np.uint32)
+        out = np.empty(count, np.uint32) if memory is None else memory
         left = N - self.next
         if count <= left:
             if count:
