@@ -119,6 +119,14 @@ def test_changes_in_place_are_those_of_the_kernels_of_the_general_path(name: str
     assert any(quiet) or not rec.differentiable or not rec.params[0].is_tensor, name
 
 
+@pytest.mark.parametrize("first", [0, -7, 2 ** 24 - 20001, 2 ** 24 - 20000, 0.5, -0.0])
+@pytest.mark.parametrize("n", [4095, 4096, 20001])
+def test_ranges_of_float32_have_the_numbers_of_double_precision(first: float, n: int) -> None:
+    found = frontend.function("arange")(first, first + n, dtype=float32)._data
+    expected = (np.arange(n) * 1.0 + first).astype(np.float32)
+    assert found.shape == (n,) and (found.tobytes() == expected.tobytes() or abs(first) + n > 2 ** 24)
+
+
 @pytest.mark.parametrize("n", [1, 8191, 8192, 8193, 20001])
 def test_counting_in_blocks_gives_the_numbers_of_arange(n: int) -> None:
     from autograd_tape.ops.data.create import counted

@@ -817,6 +817,8 @@ def _evenly(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
 def _apart(start: float, step: float, n: int, dtype: np.dtype) -> np.ndarray:
     """`n` numbers, `step` apart, computed in double precision. Narrower ones as torch does with vectors of 32 bytes, two at a time: each is
     so many steps from the first, rounded, of its vector."""
+    if step == 1.0 and n >= 4096 and dtype.char == "f" and start.is_integer() and abs(start) + n <= ALL_SINGLE:  # none of which is rounded
+        return counted(np.empty(n, dtype), int(start))
     if dtype.char in "fd" and n < _MOST and (run := _aparts.over(dtype.char, n)) is not None:
         made = np.empty(n, dtype)
         run(n, 1, start, step, 8 if dtype.itemsize == 4 else _MANY, made)

@@ -258,8 +258,8 @@ def _each_with_rank(arrays: Sequence[np.ndarray], n: int) -> list[np.ndarray]:
     """Views of several arrays with at least `n` dimensions, as torch's."""
     found = []
     for a in arrays:
-        if not a.ndim:
-            a = a.reshape((1,) * n)
+        if a.flags.c_contiguous and 1 not in a.shape:  # of which any stride will do
+            a = _with_rank(a, n)
         elif a.ndim < n:
             a = _unsqueeze(a, 0) if a.ndim == 1 else a
             a = _unsqueeze(a, -1) if a.ndim < n else a

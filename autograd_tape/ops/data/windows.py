@@ -42,7 +42,7 @@ def _checked(F: Functions, name: str, window_length: int, dtype: Any, layout: ob
 Rounding = Callable[[float], float]
 Fall = Callable[[Any, Any, int, Rounding], Any]
 #: Numbers of a window that is kept, and of a part of a long one, which stays in the cache.
-_FEW, _BLOCK = 512, 16384
+_FEW, _BLOCK = 4098, 16384
 
 
 def _made(F: Functions, name: str, window_length: int, periodic: bool, options: tuple[object, ...], fall: Fall,
@@ -95,7 +95,7 @@ def _falling(fall: Fall, n: int, dtype: np.dtype) -> Any:
     return window
 
 
-@lru_cache(256)
+@lru_cache(64)
 def _few(fall: Fall, n: int, dtype: np.dtype, mode: str) -> Any:
     """A short window, which is kept; with machine code it may have other bits."""
     return _falling(fall, n, dtype)
