@@ -252,6 +252,7 @@ class Record:
     `fused`               whether an irregular operation, or one that it is made of, has one kernel for what it makes of others where
                           somebody looks at operations, so that results there agree but for the last digits
     `several_types`       the parameters of an irregular operation that take other types than the schema's, as in torch's other signatures
+    `alone`               whether an irregular operation of several tensors gives one view of one tensor, instead of a list of it
     `layout`              where the result lies in memory: "rows", or the names of the inputs whose order it takes, the first that has
                           one; left out, that of element-wise operations is the order of their operands, in turn
     `out_dtype`           the dtypes that `out=` may have (see `_out`), where it is not all that the result can be cast to; a tuple with

@@ -314,11 +314,13 @@ def _shown_lines(rec: Record, signature: Keywords, cells: Keywords, shown: Fn) -
             *view_lines("_t", one)]
     if several:
         seen = f"[_x._data for _x in {first} if (_x._k is _ns['Q_F32'] or _x._k in _ns['Q_ANY']) and _x._node is None]"
-        return ["try:", f"    if len({first}) > 1 and len(_a := {seen}) == len({first}):",
+        alone = rec.field("alone")
+        enough = f"(len({first}) > 1 or len({first}) == 1 and {first}[0].__class__ is _Tensor)" if alone else f"len({first}) > 1"
+        return ["try:", f"    if {enough} and len(_a := {seen}) == len({first}):",
                 f"        _r = _shown({', '.join(['_a', *others])})", "        if _r is not None:", "            _o = []",
                 f"            for _i, _x in zip({first}, _r):", "                if _x is not _i._data:",
                 *["                    " + line for line in [*made, "_i = _t"]], "                _o.append(_i)",
-                "            return _several(_o)", "except _STUMBLES: pass"]
+                f"            return _several(_o){f' if len({first}) > 1 else _i' * bool(alone)}", "except _STUMBLES: pass"]
     tests = [f"({first}._k is _ns['Q_F32'] or {first}._k in _ns['Q_ANY']) and {first}._node is None"]
     for n in others:
         test = "{0}._k in _ns['Q_ANY']" if types[n] == "Tensor" else QUICK_FIT.get(types[n].removesuffix("?"), "True")

@@ -162,6 +162,9 @@ def test_views_of_several_tensors_are_of_each() -> None:
         y.add_(1)
         assert shown[1].flatten()[:3].tolist() == y.tolist() and shown[1]._version == y._version
     assert torch.atleast_2d(x, y)[0] is x
+    alone = torch.atleast_3d(y)
+    assert alone.shape == (1, 3, 1) and alone.stride() == (3, 1, 1) and alone._base is y and torch.atleast_1d(y) is y
+    assert torch.atleast_2d([y])[0].shape == (1, 3) and torch.atleast_3d(torch.ones(1, 5).t(), x)[0].stride() == (1, 5, 1)
     with torch.no_grad():
         assert not torch.broadcast_tensors(x, y)[1].requires_grad
     assert [t.requires_grad for t in torch.broadcast_tensors(x, w)] == [False, True]

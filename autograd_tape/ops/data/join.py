@@ -278,6 +278,7 @@ class atleast_1d:
     home = "functional"
     gives = "Any"
     several_types = ("tensors",)
+    alone = True
     def shown(tensors): return _each_with_rank(tensors, 1)
     def function(F, *tensors): return _each_at_least(F, tensors, 1)
 
@@ -298,6 +299,7 @@ class atleast_2d:
     home = "functional"
     gives = "Any"
     several_types = ("tensors",)
+    alone = True
     def shown(tensors): return _each_with_rank(tensors, 2)
     def function(F, *tensors): return _each_at_least(F, tensors, 2)
 
@@ -318,6 +320,7 @@ class atleast_3d:
     home = "functional"
     gives = "Any"
     several_types = ("tensors",)
+    alone = True
     def shown(tensors): return _each_with_rank(tensors, 3)
     def function(F, *tensors): return _each_at_least(F, tensors, 3)
 
