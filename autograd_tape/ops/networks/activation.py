@@ -303,8 +303,11 @@ class prelu:
             weight = weight.reshape(_channels(input, weight))
         if input.dtype.char not in "fdeE":
             return None
-        found = _rectifier(input, weight)
-        return found if input.flags.c_contiguous else laid_out(found, input)
+        if input.flags.c_contiguous:
+            return _rectifier(input, weight)
+        if (count == 1 or input.ndim == 2) and 0 not in input.shape and 1 not in input.shape:  # columns are rows of the transposed
+            return _rectifier(input.T, weight if count == 1 else weight[:, None]).T
+        return laid_out(_rectifier(input, weight), input)
 
     def samples(rng):
         yield np.array([[-1.5, 0.5, 2.0], [0.7, -0.4, -2.0]]), np.array([0.3])
