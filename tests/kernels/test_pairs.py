@@ -6,11 +6,13 @@ import importlib
 import itertools
 import subprocess
 import sys
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import torchcompat as torch
 from autograd_tape.executors.kernels import _on_demand
 from autograd_tape.executors.kernels._kernel import Kernel
 from autograd_tape.executors.kernels.formulas import Formula, binary
@@ -196,3 +198,20 @@ def test_lines_of_a_few_elements(shapes: tuple[tuple[int, ...], tuple[int, ...]]
                 assert found is not None and found.dtype == expected.dtype and (found == expected).all()
     finally:
         _on_demand.use_numba(previous)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_areas_of_integers_are_halved_in_the_default_dtype(dtype: Any) -> None:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        y, x = torch.tensor([[1, 5, 10, -3], [7, 7, 0, 2]]), torch.tensor([0, 1, 3, 8])
+        for points, d in ((y, 1), (y.T, 0)):
+            areas = (points.narrow(d, 1, 3) + points.narrow(d, 0, 3)) * x.diff().reshape((-1, 1) if d == 0 else (-1,)) / 2
+            assert areas.dtype is dtype
+            for found, expected in ((torch.trapezoid(points, x, dim=d), areas.sum(d)),
+                                    (torch.cumulative_trapezoid(points, x, dim=d), areas.cumsum(d))):
+                assert found.dtype is dtype and found.tolist() == expected.tolist()
+        assert torch.trapezoid(y, dx=0.5).tolist() == torch.trapezoid(y.to(dtype), dx=0.5).tolist()
+    finally:
+        torch.set_default_dtype(before)

@@ -46,3 +46,15 @@ def test_what_is_selected_without_places_is_what_is_selected_with_them(dtype: An
                 for found, expected in pairs:
                     assert (found.dtype, found.shape, found.stride()) == (expected.dtype, expected.shape, expected.stride())
                     assert str(found.tolist()) == str(expected.tolist())
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_equal_ones_below_the_best_are_no_ties(largest: bool) -> None:
+    sign = 1.0 if largest else -1.0
+    row = [2.0] * 70 + [3.0, 3.0, 9.0, 7.0, 8.0]
+    for k, places in ((1, [72]), (2, [72, 74]), (3, [72, 74, 73])):
+        found = torch.topk(torch.tensor([row, row]) * sign, k, largest=largest)
+        assert found.indices.tolist() == [places, places] and found.values[0].tolist() == [row[i] * sign for i in places]
+    assert torch.topk(torch.full((3, 80), sign), 1, largest=largest).indices.tolist() == [[0]] * 3  # a heap of one keeps the first
+    last = [*row, float("nan")]
+    assert torch.topk(torch.tensor(last), 1).indices.tolist() == [75] and torch.topk(-torch.tensor(last), 1, largest=False).indices == 72
