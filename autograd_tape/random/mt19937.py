@@ -121,7 +121,7 @@ class MT19937:
         """The next `count` words, to be read before anything else is asked for: in memory that is lent again, if they are not very many."""
         if count > LENT:
             return self.take(count)
-        if (words := self.ahead_of(count)) is not None:
+        if count <= N and (words := self.ahead_of(count)) is not None:
             self.next += count
             return words
         if self._lent.size < count:
