@@ -20,6 +20,8 @@ COUNTED, RUN, SCANNED = 64, 32, 64
 LAST = np.int64(2**63 - 1)
 #: How many best of a row are kept on the way, and between how many keys equal ones are counted.
 FEW, COUNTS = 8, 1024
+#: Equal ones among the best so far after which some are taken to be left at the end.
+TIES = 3
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
 
 
@@ -248,7 +250,7 @@ def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop)
     for r in range(start, stop):
         first, to = r // inner * size * inner + r % inner, r // inner * k * inner + r % inner
         if k <= FEW and (in_order or k == 1 or k * 64 <= size):  # one more than are asked for; where none is another's equal
-            worst, count, limit = i8(0), 0, wide(x[first])
+            worst, count, ties, limit = i8(0), 0, 0, wide(x[first])
             for i in range(size):
                 value = wide(x[first + i * inner])
                 if count == kept and (value <= limit if flip else value >= limit):  # sooner than by keys; NaN is neither
@@ -262,8 +264,11 @@ def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop)
                     best[j], place[j] = best[j - 1], place[j - 1]
                     j -= 1
                 best[j], place[j] = w, i
+                ties += j > 0 and best[j - 1] == w
+                if ties == TIES:
+                    break
                 worst, limit = best[count - 1], wide(x[first + place[count - 1] * inner])
-            equal = False
+            equal = ties == TIES
             for i in range(1, count):
                 equal |= best[i] == best[i - 1]
             if not equal:
