@@ -611,6 +611,9 @@ def by_parts(ufunc: np.ufunc, a: np.ndarray, out: np.ndarray | None = None) -> n
     return result if rows is a else result.T
 
 
+_ONE = {one.dtype: one for one in (np.array(1, np.float32), np.array(1, np.float64))}
+
+
 def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
     """``ufunc(a)``, shared by the pool when ``a`` is big and C-contiguous, and compiled where NumPy makes no vectors.
 
@@ -619,7 +622,11 @@ def ufunc1(ufunc: np.ufunc, a: np.ndarray) -> np.ndarray:
     """
     if a.size < GRAIN and not a.flags.c_contiguous and apart(a):  # of more, two arrays of the system's own cost more than lines
         a = copy(a)
-    if a.size < (BIG if ufunc is not np.reciprocal else state.cheap) or not a.flags.c_contiguous:
+    rows = a.flags.c_contiguous
+    if ufunc is np.reciprocal and (not rows or a.size < GRAIN // 2) and (one := _ONE.get(a.dtype)) is not None:
+        found: np.ndarray = np.divide(one, a)  # whose loop makes vectors
+        return found
+    if a.size < (BIG if ufunc is not np.reciprocal else state.cheap) or not rows:
         return ufunc(a)
     if a.dtype.char in "fd" and a.size >= state.cheap and a.flags.aligned:
         op = UNARY.get(ufunc)
