@@ -77,5 +77,4 @@ def test_no_call_is_general_because_a_tape_records_it(dtype: str, monkeypatch: p
             met += bool(leaves(result)) and not quiet
             if len(ran) > len(quiet) + bool(quiet):  # the general path calls itself once more to have itself held
                 wrong[name] = quiet, sorted(ran)
-    # the entrance for complex numbers is for calls that no tape records
-    assert wrong.keys() == {"logaddexp_complex"} and met > (300 if dtype == "float32" else 100), wrong
+    assert not wrong and met > (300 if dtype == "float32" else 100), wrong

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 __all__ = [
-    "LazyModule", "available", "compiled_kernels", "compute_array", "contiguous", "note_compiled", "use_numba", "uses_numba", "within",
+    "LazyModule", "available", "compiled_kernels", "contiguous", "note_compiled", "use_numba", "uses_numba", "within",
 ]
 
 #: The smallest number of elements for which ``auto`` picks a compiled kernel over cheap NumPy ufuncs ...
@@ -148,20 +148,6 @@ def _mode_from_environment() -> str:
 
 
 use_numba(_mode_from_environment())
-
-
-def compute_array(x: np.ndarray) -> np.ndarray:
-    """``x`` as float32 or float64: half precision computes in float32, integers and bool too (torch's rule)."""
-    char = x.dtype.char
-    if (char == "f" or char == "d") and x.dtype.isnative:
-        return x
-    if x.dtype.kind == "c":  # whose imaginary parts NumPy would drop with a mere warning
-        raise TypeError(f"this kernel computes with real numbers, not with {x.dtype}")
-    if is_half(x.dtype):
-        from .halves import SINGLE, cast
-
-        return cast(x, SINGLE)
-    return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
 
 
 def is_half(dtype: np.dtype) -> bool:

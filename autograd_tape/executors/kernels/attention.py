@@ -17,7 +17,8 @@ import numpy as np
 
 from ...warned import ignoring
 from . import blas, halves, sharing
-from ._on_demand import LazyModule, compute_array, contiguous, is_half, state
+from .halves import compute_array
+from ._on_demand import LazyModule, contiguous, is_half, state
 from .scratch import scratch
 
 __all__ = ["scaled_dot_product_attention", "scaled_dot_product_attention_backward", "unbroadcast"]

@@ -18,7 +18,8 @@ import numpy as np
 
 from ...strided import strided
 from . import blas, direct, halves, sharing, ways
-from ._on_demand import HAS_VECTORS, LazyModule, compute_array, contiguous, is_half, state
+from .halves import compute_array
+from ._on_demand import HAS_VECTORS, LazyModule, contiguous, is_half, state
 from .handy import Handy
 from .scratch import scratch
 from .sharing import parallel_for, share_rows

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._on_demand import LazyModule, compute_array, contiguous, state
+from .halves import compute_array
+from ._on_demand import LazyModule, contiguous, state
 from .sharing import share_elements
 from ...warned import ignoring
 

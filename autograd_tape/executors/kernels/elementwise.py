@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
-from ._on_demand import _NEVER, LazyModule, compute_array, contiguous, state
-from .halves import bits, narrow, widened
+from ._on_demand import _NEVER, LazyModule, contiguous, state
+from .halves import bits, compute_array, narrow, widened
 from .handy import Exact, Handy
 from .select import choose
 from .sharing import dense, share_elements

@@ -15,8 +15,8 @@ import numpy as np
 from ...dtypes import as_bits
 from ...strided import contiguous_strides, strided
 from ...warned import ignoring
-from ._on_demand import _NEVER, LazyModule, compute_array, contiguous, is_half, state, within
-from .halves import recast, widened
+from ._on_demand import _NEVER, LazyModule, contiguous, is_half, state, within
+from .halves import compute_array, recast, widened
 from .handy import Handy, Run
 from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at

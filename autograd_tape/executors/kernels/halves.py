@@ -11,13 +11,13 @@ from ...annotations import Fn
 from ...dtypes import converted
 from ...strided import empty_in_order
 from ...warned import ignoring
-from ._on_demand import LazyModule, state
+from ._on_demand import LazyModule, is_half, state
 from .handy import Exact, Handy
 from .sharing import share_elements
 
 __all__ = [
-    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "narrow", "recast", "single", "tabled", "tested", "ufunc",
-    "widened", "with_signs",
+    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "compute_array", "narrow", "recast", "single", "tabled",
+    "tested", "ufunc", "widened", "with_signs",
 ]
 
 _compiled = LazyModule("elementwise")
@@ -92,6 +92,18 @@ def cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
             a, own = a.astype(SINGLE), "f"
         return _cast(a, dtype) if own != char else a
     return converted(a, dtype)
+
+
+def compute_array(x: np.ndarray) -> np.ndarray:
+    """``x`` as float32 or float64: half precision computes in float32, integers and bool too (torch's rule)."""
+    char = x.dtype.char
+    if (char == "f" or char == "d") and x.dtype.isnative:
+        return x
+    if x.dtype.kind == "c":  # whose imaginary parts NumPy would drop with a mere warning
+        raise TypeError(f"this kernel computes with real numbers, not with {x.dtype}")
+    if is_half(x.dtype):
+        return cast(x, SINGLE)
+    return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
 
 
 class _Tabled:

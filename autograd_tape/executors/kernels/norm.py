@@ -17,8 +17,8 @@ import numpy as np
 
 from ...dims import normalize_dims
 from ...dtypes import bfloat16
-from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, compute_array, contiguous, is_half, state
-from .halves import recast, widened
+from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, contiguous, is_half, state
+from .halves import compute_array, recast, widened
 from .handy import Handy, Run
 from .moments import join, moments, of_rows
 from .sharing import BIG, share_rows

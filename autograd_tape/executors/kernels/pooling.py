@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import folds, reduce
-from ._on_demand import LazyModule, compute_array, contiguous, state, within
-from .halves import recast, widened
+from ._on_demand import LazyModule, contiguous, state, within
+from .halves import compute_array, recast, widened
 from .handy import Handy
 from .sharing import share_rows
 from ...strided import in_format, suggests_channels_last

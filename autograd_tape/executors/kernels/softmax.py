@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import loops
-from ._on_demand import LazyModule, compute_array, contiguous, state
+from .halves import compute_array
+from ._on_demand import LazyModule, contiguous, state
 from .handy import Handy
 from .sharing import share_rows
 from ...warned import ignoring

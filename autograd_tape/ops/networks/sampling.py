@@ -15,8 +15,8 @@ import numpy as np
 from ... import warned
 from ...calls import TO_PLAIN
 from ...errors import AutogradError, MissingKernelError, SizeError
+from ...executors.kernels.halves import compute_array
 from ...executors.kernels import sampling
-from ...executors.kernels._on_demand import compute_array
 from ...executors.kernels.elementwise import takes_half
 from ...functions.namespace import HALF_KINDS
 from ...functions.refusals import on_meta
