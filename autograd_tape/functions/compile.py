@@ -684,9 +684,8 @@ def _beside_lines(rec: Record, other: Param, halved: bool) -> list[str]:
 def _few_or_many(rec: Record) -> list[str]:
     """The kernel of few numbers in place, and that of many, for the dtypes that it is of."""
     many = rec.field("many")
-    if many is None:  # truth values, which a ufunc would convert, are a change
-        at_once = _change_lines(rec, [], "1", False) if rec.result == "bool" else []
-        return [*[" " * 12 + line for line in at_once], "            kernel(_a, _a)"]
+    if many is None:
+        return ["            kernel(_a, _a)"]
     single = "" if "f" in many.chars else "_k is Q_F32 or "
     return [f"            if {single}_a.size < {MANY}: kernel(_a, _a)", "            else: _a[...] = many(_a)"]
 

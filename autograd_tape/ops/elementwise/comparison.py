@@ -542,7 +542,7 @@ class logical_not:
     """
 
     lacks = {"rare": "logical_not_cpu"}
-    changes = {0: Beside(EQUAL, number=0)}  # NumPy converts what is written
+    changes = {0: Beside(EQUAL, chars="Ee", number=0)}  # NumPy converts half precision
     numpy = np.logical_not
     mindspore = "ops.LogicalNot"
     def samples(rng): yield (rng.integers(-1, 2, (2, 3)),)
