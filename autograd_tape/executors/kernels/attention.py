@@ -17,8 +17,8 @@ import numpy as np
 
 from ...warned import ignoring
 from . import blas, halves, sharing
+from ._on_demand import LazyModule, contiguous, state
 from .halves import compute_array
-from ._on_demand import LazyModule, contiguous, is_half, state
 from .scratch import scratch
 
 __all__ = ["scaled_dot_product_attention", "scaled_dot_product_attention_backward", "unbroadcast"]
@@ -87,10 +87,6 @@ def _factor(q: np.ndarray, scale: float | None) -> float:
     return 1 / math.sqrt(q.shape[-1] or 1) if scale is None else float(scale)
 
 
-def _single(a: np.ndarray) -> np.ndarray:
-    return halves.widened(a) if is_half(a.dtype) else compute_array(a)
-
-
 def _as(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return a if a.dtype == dtype else halves.recast(a, dtype)
 
@@ -112,7 +108,7 @@ class _Blocks:
             if mask.dtype == np.bool_:
                 added = _hiding(mask, self.q.dtype)
             else:
-                added = _single(mask).astype(self.q.dtype, copy=False)
+                added = compute_array(mask).astype(self.q.dtype, copy=False)
             if added.ndim < 2:
                 added = added.reshape((1,) * (2 - added.ndim) + added.shape)
             # Row i of ``mask_of`` names the mask of head i: a mask shared by heads is not copied for each.
@@ -133,7 +129,7 @@ class _Blocks:
             self.reach = {}
 
     def flat(self, a: np.ndarray) -> np.ndarray:
-        c = contiguous(_single(a))
+        c = contiguous(compute_array(a))
         full = (*self.lead, *c.shape[-2:])
         if c.shape != full:
             c = np.ascontiguousarray(np.broadcast_to(c, full))

@@ -18,8 +18,8 @@ import numpy as np
 
 from ...strided import strided
 from . import blas, direct, halves, sharing, ways
+from ._on_demand import HAS_VECTORS, LazyModule, contiguous, state
 from .halves import compute_array
-from ._on_demand import HAS_VECTORS, LazyModule, contiguous, is_half, state
 from .handy import Handy
 from .scratch import scratch
 from .sharing import parallel_for, share_rows
@@ -81,13 +81,6 @@ def _check(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints, groups
             "Kernel size can't be greater than actual input size"
         )
     return size
-
-
-def _single(x: np.ndarray) -> np.ndarray:
-    """``compute_array``, compiled for half precision."""
-    if x.dtype.char in "fd" and x.dtype.isnative:
-        return x
-    return halves.widened(x) if is_half(x.dtype) else compute_array(x)
 
 
 def _as(y: np.ndarray, dtype: np.dtype) -> np.ndarray:
@@ -216,7 +209,7 @@ def _by_columns(
     dilation: Ints,
     groups: int,
 ) -> np.ndarray:
-    c, weight = _single(x), _single(w)
+    c, weight = compute_array(x), compute_array(w)
     n, out = x.shape[0], w.shape[0]
     cols = _columns(c, w.shape[2:], size, stride, padding, dilation, groups)
     y = np.matmul(weight.reshape(groups, out // groups, prod(w.shape[1:])), cols).reshape(n, out, *size)
@@ -249,9 +242,9 @@ def convnd_backward(
     if _is_flat(x.shape, w.shape, stride, padding):
         dx, dw, db = conv2d_backward(_rows(grad), _rows(x), _rows(w), (1, 1), (0, 0), (1, 1), groups, needs)
         return None if dx is None else dx.reshape(x.shape), None if dw is None else dw.reshape(w.shape), db
-    c, weight = _single(x), _single(w)
+    c, weight = compute_array(x), compute_array(w)
     n, out = grad.shape[:2]
-    g = contiguous(_single(grad).astype(c.dtype, copy=False)).reshape(n, groups, out // groups, prod(size))
+    g = contiguous(compute_array(grad).astype(c.dtype, copy=False)).reshape(n, groups, out // groups, prod(size))
     dx = dw = db = None
     if needs[0] and x.ndim == 5:
         dx = _as(convnd_input_grad(g.reshape(grad.shape), weight, x.shape, stride, padding, dilation, groups), x.dtype)
@@ -395,7 +388,7 @@ def convnd_input_grad(
         dx = _tiled_input_grad(grad, w, shape, stride, padding, dilation, groups)
         if dx is not None:
             return dx
-    g, weight = contiguous(_single(grad)), _single(w)
+    g, weight = contiguous(compute_array(grad)), compute_array(w)
     cols = _input_columns_grad(g.reshape(n, groups, out // groups, prod(size)), weight, groups)
     return _add_columns(cols, shape, w.shape[2:], size, stride, padding, dilation).astype(grad.dtype, copy=False)
 
@@ -463,9 +456,9 @@ def _plan(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints, groups:
 
 
 def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, tiles: _Tiles) -> np.ndarray:
-    c = contiguous(_single(x))
-    weight = contiguous(_single(w).astype(c.dtype, copy=False))
-    bias = None if b is None else contiguous(_single(b).astype(c.dtype, copy=False))
+    c = contiguous(compute_array(x))
+    weight = contiguous(compute_array(w).astype(c.dtype, copy=False))
+    bias = None if b is None else contiguous(compute_array(b).astype(c.dtype, copy=False))
     y = np.empty((len(x), len(w), *size), c.dtype)
     direct.run(c.reshape(tiles.input), weight, bias, y.reshape(tiles.result), tiles.call)
     return _as(y, x.dtype)
@@ -474,8 +467,8 @@ def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, tiles
 def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
                       ) -> np.ndarray | None:
     """None where the weight is not finite: zeros around the cotangents must stay zeros."""
-    g = contiguous(_single(grad))
-    weight = contiguous(_single(w).astype(g.dtype, copy=False))
+    g = contiguous(compute_array(grad))
+    weight = contiguous(compute_array(w).astype(g.dtype, copy=False))
     if not _is_finite(weight):
         return None
     dx = np.empty(shape, g.dtype)
@@ -638,13 +631,13 @@ def conv2d(
     pointwise = (kh, kw) == (1, 1) and padding == (0, 0)
     if pointwise and stride != (1, 1):
         return conv2d(np.ascontiguousarray(x[:, :, :: stride[0], :: stride[1]]), w, b, (1, 1), padding, dilation, groups)
-    if pointwise and groups == 1 and (pixels := _pixels(_single(x))) is not None:
-        y = pixels @ contiguous(_single(w)).reshape(out, channels).T
+    if pointwise and groups == 1 and (pixels := _pixels(compute_array(x))) is not None:
+        y = pixels @ contiguous(compute_array(w)).reshape(out, channels).T
         if b is not None:
-            y += _single(b)
+            y += compute_array(b)
         return _as(_images(y, x.shape), x.dtype)
-    c = contiguous(_single(x))
-    weight = contiguous(_single(w).astype(c.dtype, copy=False))
+    c = contiguous(compute_array(x))
+    weight = contiguous(compute_array(w).astype(c.dtype, copy=False))
     y = np.empty((n, out, *size), c.dtype)
     geometry = (*stride, *padding, *dilation)
     if per_group == 1 and groups > 1 and not _pointwise((kh, kw), stride, padding):
@@ -739,14 +732,14 @@ def conv2d_input_grad(
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
     if depthwise and not _is_finite(w):  # zeros around the cotangents must stay zeros
         return convnd_input_grad(grad, w, shape, stride, padding, dilation, groups)
-    if _pointwise((kh, kw), stride, padding) and groups == 1 and (pixels := _pixels(_single(grad))) is not None:
-        return _as(_images(pixels @ contiguous(_single(w)).reshape(out, channels), grad.shape), grad.dtype)
+    if _pointwise((kh, kw), stride, padding) and groups == 1 and (pixels := _pixels(compute_array(grad))) is not None:
+        return _as(_images(pixels @ contiguous(compute_array(w)).reshape(out, channels), grad.shape), grad.dtype)
     if not depthwise and (kh, kw) != (1, 1) and _by_tiles("input", shape, w.shape, size, stride, padding, groups):
         found = _tiled_input_grad(grad, w, shape, stride, padding, dilation, groups)
         if found is not None:
             return found
-    g = contiguous(_single(grad))
-    weight = contiguous(_single(w).astype(g.dtype, copy=False))
+    g = contiguous(compute_array(grad))
+    weight = contiguous(compute_array(w).astype(g.dtype, copy=False))
     dx = np.empty(shape, g.dtype)
     geometry = (*stride, *padding, *dilation)
     if depthwise:
@@ -896,15 +889,15 @@ def conv2d_backward(
         return convnd_backward(grad, x, w, stride, padding, dilation, groups, needs)
     dx = dw = db = None
     if groups == 1 and _pointwise(w.shape[2:], stride, padding) and x.shape[2:] == grad.shape[2:]:
-        inputs, cotangents = _pixels(_single(x)), _pixels(_single(grad))
+        inputs, cotangents = _pixels(compute_array(x)), _pixels(compute_array(grad))
         if inputs is not None and cotangents is not None:
             if needs[0]:
                 dx = _as(conv2d_input_grad(grad, w, x.shape, stride, padding, dilation, groups), x.dtype)
             if needs[1]:
                 dw = _as((cotangents.T @ inputs).reshape(w.shape), w.dtype)
             return dx, dw, _as(cotangents.sum(0), w.dtype) if needs[2] else None
-    c = contiguous(_single(x))
-    g = contiguous(_single(grad).astype(c.dtype, copy=False))
+    c = contiguous(compute_array(x))
+    g = contiguous(compute_array(grad).astype(c.dtype, copy=False))
     if needs[0]:
         dx = _as(conv2d_input_grad(g, w, x.shape, stride, padding, dilation, groups), x.dtype)
     if needs[1]:

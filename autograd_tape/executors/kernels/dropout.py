@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .halves import compute_array
 from ._on_demand import LazyModule, contiguous, state
+from .halves import compute_array
 from .sharing import share_elements
 from ...warned import ignoring
 

@@ -373,16 +373,13 @@ def within(index: np.ndarray, size: int) -> bool:
     >>> within(np.arange(99), 99), within(np.arange(99), 98), within(np.arange(-1, 98), 98)
     (True, False, False)
     """
-    if index.size < _LISTED:
-        found = (index if index.ndim == 1 else index.ravel()).tolist()
-        return not found or min(found) >= 0 and max(found) < size
-    if (run := _whole.of("l", index.size)) is not None:
+    if index.size >= _LISTED and (run := _whole.of("l", index.size)) is not None:
         least, largest = _empty((), np.int64), _empty((), np.int64)
         try:
             run(1, 1, index, least, largest, False)
+            return least.item() >= 0 and largest.item() < size
         except TypeError:  # what does not lie in rows
-            return _on_demand.within(index, size)
-        return least.item() >= 0 and largest.item() < size
+            pass
     return _on_demand.within(index, size)
 
 

@@ -28,9 +28,9 @@ import numpy as np
 
 from ...annotations import Fn
 from . import halves
-from .halves import compute_array
 from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, state, worth
 from ._store import Store, file_name
+from .halves import compute_array
 from .pairs import in_rows, known as known_geometries
 from .sharing import dense, share, ufunc1
 from ...strided import laid_out, strided

@@ -94,18 +94,6 @@ def cast(a: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return converted(a, dtype)
 
 
-def compute_array(x: np.ndarray) -> np.ndarray:
-    """``x`` as float32 or float64: half precision computes in float32, integers and bool too (torch's rule)."""
-    char = x.dtype.char
-    if (char == "f" or char == "d") and x.dtype.isnative:
-        return x
-    if x.dtype.kind == "c":  # whose imaginary parts NumPy would drop with a mere warning
-        raise TypeError(f"this kernel computes with real numbers, not with {x.dtype}")
-    if is_half(x.dtype):
-        return cast(x, SINGLE)
-    return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
-
-
 class _Tabled:
     """A function of one number of half precision, and others that say how: after some calls with the same of those, few numbers are
     looked up in a table of all 65536, which is made by the very function, so that the bits are the same."""
@@ -321,6 +309,18 @@ def narrow(result: np.ndarray | None, half: np.dtype) -> np.ndarray | None:
 def widened(a: np.ndarray) -> np.ndarray:
     """An array of half precision in float32."""
     return _cast(a, SINGLE) if 0 not in a.strides else _in_order(a, SINGLE)
+
+
+def compute_array(x: np.ndarray) -> np.ndarray:
+    """``x`` as float32 or float64: half precision computes in float32, integers and bool too (torch's rule)."""
+    char = x.dtype.char
+    if (char == "f" or char == "d") and x.dtype.isnative:
+        return x
+    if x.dtype.kind == "c":  # whose imaginary parts NumPy would drop with a mere warning
+        raise TypeError(f"this kernel computes with real numbers, not with {x.dtype}")
+    if is_half(x.dtype):
+        return widened(x)
+    return x.astype(np.float64 if x.dtype.kind == "f" and x.dtype.itemsize >= 8 else np.float32)
 
 
 def _in_order(a: np.ndarray, dtype: np.dtype) -> np.ndarray:

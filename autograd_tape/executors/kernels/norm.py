@@ -17,7 +17,7 @@ import numpy as np
 
 from ...dims import normalize_dims
 from ...dtypes import bfloat16
-from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, contiguous, is_half, state
+from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, contiguous, state
 from .halves import compute_array, recast, widened
 from .handy import Handy, Run
 from .moments import join, moments, of_rows
@@ -50,11 +50,6 @@ Grads = tuple[np.ndarray | None, np.ndarray | None, np.ndarray | None]
 Needs = tuple[bool, bool, bool]
 
 
-def _wide(x: np.ndarray) -> np.ndarray:
-    """``x`` in the precision in which its numbers are computed with."""
-    return widened(x) if is_half(x.dtype) else compute_array(x)
-
-
 def _as(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return x if x.dtype == dtype else recast(x, dtype)
 
@@ -81,7 +76,7 @@ def layer_norm(
     """
     if 0 < x.size < state.fused <= SIZE_FUSED:
         return layer_norm_of_few(_own(x), n_dims, weight, bias, eps)
-    c = contiguous(_wide(x))
+    c = contiguous(compute_array(x))
     lead = c.ndim - n_dims
     kept = c.shape[:lead] + (1,) * n_dims
     size = prod(c.shape[lead:])
@@ -174,7 +169,7 @@ def layer_norm_backward(
     needs: Needs = (True, True, True),
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``; those of the parameters have the shape of the normalized axes."""
-    c = contiguous(_wide(x))
+    c = contiguous(compute_array(x))
     lead = c.ndim - n_dims
     normalized = c.shape[lead:]
     size = prod(normalized)
@@ -451,7 +446,7 @@ def batch_norm(
     (array([-1.,  1.]), array([2.]))
     """
     at_once = _in_pieces(x, x.shape[1], prod(x.shape[2:]))
-    c = _own(x) if at_once else contiguous(_wide(x))
+    c = _own(x) if at_once else contiguous(compute_array(x))
     rows, n, channels = _channels(c)
     count = n * rows.shape[1]
     if not training and (running_mean is None or running_var is None):
@@ -496,7 +491,7 @@ def batch_norm_backward(
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
     at_once = _in_pieces(x, x.shape[1], prod(x.shape[2:]))
-    c = _own(x) if at_once and x.size >= state.fused else contiguous(_wide(x))
+    c = _own(x) if at_once and x.size >= state.fused else contiguous(compute_array(x))
     rows, n, channels = _channels(c)
     gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
     if at_once:
@@ -546,7 +541,7 @@ def group_norm(
     if _in_pieces(x, sizes[1], sizes[3]):
         y, mean, rstd, _ = _normalized(_own(x), sizes, weight, bias, eps)
         return y if y.dtype is x.dtype else y.astype(x.dtype, copy=False), mean.reshape(shape), rstd.reshape(shape)
-    c = contiguous(_wide(x))
+    c = contiguous(compute_array(x))
     rows = _channels(c)[0]
     with ignoring():
         mean, var = of_rows(rows.reshape(n * groups, width * rows.shape[1]))
@@ -573,7 +568,7 @@ def group_norm_backward(
 ) -> Grads:
     """Gradients for ``(x, weight, bias)``, from the statistics that the forward pass returned."""
     at_once = _in_pieces(x, x.shape[0] * groups, prod(x.shape[2:]))
-    c = _own(x) if at_once and x.size >= state.fused else contiguous(_wide(x))
+    c = _own(x) if at_once and x.size >= state.fused else contiguous(compute_array(x))
     rows, n, channels = _channels(c)
     gs = contiguous(_as(grad, c.dtype)).reshape(rows.shape)
     width = channels // groups

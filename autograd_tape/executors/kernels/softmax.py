@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from . import loops
-from .halves import compute_array
 from ._on_demand import LazyModule, contiguous, state
+from .halves import compute_array
 from .handy import Handy
 from .sharing import share_rows
 from ...warned import ignoring
