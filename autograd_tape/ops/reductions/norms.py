@@ -53,7 +53,7 @@ def _long_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarra
     axes = normalize_dims(dim, x.ndim)
     if ord and (x.size == 1 if axes is None else _alone(x.shape, axes)):  # nothing is added up, nor does a power overflow
         size = np.abs(x, order="C")
-        return size if keepdim else size.reshape([n for i, n in enumerate(x.shape) if axes is not None and i not in axes])
+        return size if keepdim else size.reshape(shapes.reduced(x.shape, axes))
     if (powers := _powers(x, ord)) is not None and (total := folds.fold(powers, dim, keepdim)) is not None:
         return (total if total.ndim else total[()]) ** total.dtype.type(1 / ord)  # NumPy's scalars take half the time
     if ord == 2 and x.dtype.kind != "c":

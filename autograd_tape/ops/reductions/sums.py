@@ -29,7 +29,7 @@ from .._host import on_host
 from .._precision import in_single
 from ..elementwise._elementary import exponentials
 from ..elementwise.arithmetic import is_complex
-from ...annotations import Dims, Fn, Functions, Keywords, Shape, Values
+from ...annotations import Dims, Fn, Functions, Keywords, Values
 
 if TYPE_CHECKING:
     from ...dtypes import DType
@@ -968,7 +968,7 @@ def _logsumexp(input: np.ndarray, dim: int | Sequence[int], keepdim: bool) -> np
         result = _log_of_sum(input, axes)
     if keepdim:
         return finish(result, input)
-    return finish(result.reshape(_without(axes, input.shape)), input)
+    return finish(result.reshape(shapes.reduced(input.shape, axes)), input)
 
 
 #: Elements whose differences and exponentials stay in a cache, and from which on exponentials are vectors everywhere.
@@ -987,11 +987,6 @@ def _log_of_sum(input: np.ndarray, axes: tuple[int, ...] | None) -> Any:
     powers = np.asarray(input - top)
     powers = exponentials(powers) if powers.size >= _MANY and powers.dtype.char in "fd" else np.exp(powers, powers)
     return np.log(shared.add(powers, axes, None, True)) + top
-
-
-def _without(axes: tuple[int, ...] | None, shape: Shape) -> Shape:
-    """The lengths along other dimensions."""
-    return () if axes is None else tuple([n for i, n in enumerate(shape) if i not in axes])
 
 
 @op("logsumexp(Tensor input, int[] dim, bool keepdim=False) -> Tensor", promotion="float", result="same", alias="special.logsumexp")
@@ -1017,7 +1012,7 @@ class logsumexp:
         powers = ufunc(np.exp, np.asarray(halved(np.subtract, input, top)))
         total = recast(np.asarray(shared.add(widened(powers), axes, None, True)), input.dtype)
         result = ufunc(np.add, ufunc(np.log, total), top)
-        return np.asarray(result if keepdim else result.reshape(_without(axes, input.shape)), order="C")
+        return np.asarray(result if keepdim else result.reshape(shapes.reduced(input.shape, axes)), order="C")
 
     def compose(F, input, dim, keepdim):
         top = F.amax(F.real(input) if is_complex(input) else input, dim, True) if input.size else np.zeros((1,) * input.ndim, input.dtype)
