@@ -9,6 +9,7 @@ import argparse
 import importlib
 import math
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -115,7 +116,8 @@ def _plan(function: Fn, inputs: Sequence[np.ndarray], options: argparse.Namespac
     return 0
 
 
-def _compile(parser: _Parser) -> int:
+def _compile(parser: _Parser, part: tuple[int, int] | None) -> int:
+    """Compiles every kernel, in as many processes as there are processors; `part`: this is one of them, and prints what it compiled."""
     from .executors.kernels._kernel import compile_all
     from .executors.kernels._on_demand import available, compiled_kernels
     from .executors.kernels._store import cache_dir
@@ -125,8 +127,17 @@ def _compile(parser: _Parser) -> int:
         parser.error("compile: Numba is not installed; pip install autograd-tape[fast]")
     for record in RECORDS.values():  # whose kernels are formulas
         record.field("numpy")
-    kernels = compile_all()
-    count, seconds = compiled_kernels()
+    if part:
+        compile_all(part=part[0], parts=part[1])
+        print(*compiled_kernels())
+        return 0
+    parts = min(16, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)  # a compiler each: 300 MB
+    command = [sys.executable, "-m", __package__, "compile", "--part"]
+    others = [subprocess.Popen([*command, str(k), str(parts)], stdout=subprocess.PIPE, text=True) for k in range(1, parts)]
+    compile_all(parts=parts)
+    said = [other.communicate()[0].split() or (0, 0) for other in others]
+    kernels = compile_all()  # all that is kept now, and what a process that failed has left
+    count, seconds = [sum(each) for each in zip(compiled_kernels(), *[(int(n), float(s)) for n, s in said])]
     print(f"{kernels} kernels, of which {count} were compiled in {seconds:.0f} s, in {cache_dir()}; AUTOGRAD_TAPE_KERNELS=kept uses them "
           "for smaller arrays, too")
     return 0
@@ -196,7 +207,8 @@ def _parser() -> _Parser:
     planning.add_argument("--forward", action="store_true", help="without the backward pass")
     planning.add_argument("--plot", type=_svg, metavar="FILE", help="draw time and memory against the number of devices")
     planning.add_argument("--devices", type=int, default=4096, help="up to which number of devices --plot goes (default: 4096)")
-    commands.add_parser("compile", help="compile all kernels, and keep the machine code where programs look for it")
+    compiling = commands.add_parser("compile", help="compile all kernels, and keep the machine code where programs look for it")
+    compiling.add_argument("--part", nargs=2, type=int, help=argparse.SUPPRESS)
     check.add_argument("--order", type=int, choices=(1, 2), default=1, help="2 checks gradients of gradients too")
     check.add_argument("--forward", action="store_true", help="check forward mode too")
     check.add_argument("--layouts", action="store_true", help="check inputs that are transposed, strided and broadcast in memory")
@@ -214,7 +226,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     if options.command == "compile":
-        return _compile(parser)
+        return _compile(parser, options.part)
     if options.seed < 0:
         parser.error(f"argument --seed: {options.seed} is negative")
     try:

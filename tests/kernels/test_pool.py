@@ -261,13 +261,24 @@ def test_every_kernel_compiles():
     for_lists = [made for made in kernels if made.lists and "f" in made.dtypes]  # which are compiled for one array, too
     assert all(["f" in made.listed for made in for_lists]) and len(for_lists) > 3
     assert compiled == len(kernels) - others + len(for_lists) + of_single and len(kernels) > 30
+    assert sum([_kernel.compile_all("f", part, 3) for part in range(3)]) == compiled
 
 
 def test_kernels_are_compiled_beforehand(monkeypatch, capsys):
-    monkeypatch.setattr(_kernel, "compile_all", lambda: sum(1 for made in formulas.Formula.made if made.operands))
+    asked: list[dict[str, int]] = []
+    monkeypatch.setattr(_kernel, "compile_all", lambda **part: asked.append(part) or sum(1 for made in formulas.Formula.made if made.operands))
     monkeypatch.setattr(_on_demand, "available", lambda: True)
-    assert main(["compile"]) == 0
-    assert re.match(r"(\d{2,}) kernels, of which \d+ were compiled in \d+ s, in .*kernels-", capsys.readouterr().out)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
+    real = subprocess.Popen
+    answers = iter(["print(40, 2.5)", "raise SystemExit(1)"])  # of the processes beside this one; what the second leaves is done in the end
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **how: real([command[0], "-c", next(answers)], **how) if command[-3:] in (
+        ["--part", "1", "3"], ["--part", "2", "3"]) else pytest.fail(str(command)))
+    before = _on_demand.compiled_kernels()
+    assert main(["compile"]) == 0 and asked == [{"parts": 3}, {}]
+    assert (found := re.match(r"(\d{2,}) kernels, of which (\d+) were compiled in (\d+) s, in .*kernels-", capsys.readouterr().out))
+    assert int(found[2]) == before.count + 40 and abs(int(found[3]) - before.seconds - 2.5) < 1
+    assert main(["compile", "--part", "2", "3"]) == 0 and asked[2:] == [{"part": 2, "parts": 3}]
+    assert re.fullmatch(r"\d+ [\d.]+\n", capsys.readouterr().out)
     monkeypatch.setattr(_on_demand, "available", lambda: False)
     with pytest.raises(SystemExit, match="2"):
         main(["compile"])
