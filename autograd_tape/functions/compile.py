@@ -18,7 +18,7 @@ import numpy as np
 from ..annotations import Fn
 from ..codegen import execute
 from ..dtypes import floating
-from ..executors.kernels.changes import LEAST as LEAST_CHANGED, Alone, Change, Over, broadcast
+from ..executors.kernels.changes import LEAST as LEAST_CHANGED, Alone, Change, Over, Settling, broadcast
 from ..executors.kernels.elementwise import WITH_NUMBER, with_number
 from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
 from ..executors.kernels.sharing import APART, BIG
@@ -687,7 +687,8 @@ def _few_or_many(rec: Record) -> list[str]:
     if many is None:
         return ["            kernel(_a, _a)"]
     single = "" if "f" in many.chars else "_k is Q_F32 or "
-    return [f"            if {single}_a.size < {MANY}: kernel(_a, _a)", "            else: _a[...] = many(_a)"]
+    return [f"            if {single}_a.size < {MANY}: kernel(_a, _a)",
+            f"            else: {'settling(_a)' if many.numpys else '_a[...] = many(_a)'}"]
 
 
 def _overwrites(rec: Record) -> bool:
@@ -854,6 +855,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells |= {"check": rec.field("check"), "checked": set()}
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)
+    if inplace and is_ufunc(rec) and getattr(rec.field("many"), "numpys", False):
+        cells["settling"] = Settling(rec.field("numpy"))
     if inplace and is_ufunc(rec) and rec.broadcasts:
         cells["broadcast"] = broadcast
     if inplace and rec.field("changes"):

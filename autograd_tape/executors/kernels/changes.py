@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -11,13 +12,16 @@ import numpy as np
 from ...annotations import Fn
 from ...dtypes import Kind
 from ...strided import contiguous_strides
+from ...warned import ignoring
 from ._on_demand import _NEVER, state
 from .elementwise import spread
 from .handy import Handy, Listed, Run
 from .pairs import OF_UFUNC, SLOW, in_rows, in_three, joint, steps_along
-from .sharing import BIG, get_num_threads
+from .sharing import BIG, get_num_threads, ufunc1
 
-__all__ = ["Alone", "Beside", "ByNumber", "Change", "LEAST", "MOST", "Over", "broadcast", "by_bits", "by_two", "changed", "rewritten"]
+__all__ = [
+    "Alone", "Beside", "ByNumber", "Change", "LEAST", "MOST", "Over", "Settling", "broadcast", "by_bits", "by_two", "changed", "rewritten",
+]
 
 LEAST = 512  # elements of single or double precision from which a pass in place is quicker than a ufunc and a copy
 MOST = 1e4  # the largest number that all dtypes hold and all operations take
@@ -25,6 +29,8 @@ _ONE, _TWO = Listed("arithmetic", "change"), Listed("arithmetic", "change_by_two
 _alone, _whole = Handy("in_place", "alone"), Handy("in_place", "alone_whole")
 _by_two = Handy("in_place", "by_two")
 _tested, _combined = Handy("in_place", "tested"), Handy("in_place", "combined")
+_moving, _moved = Handy("in_place", "moving"), Handy("in_place", "moved")
+_BLOCK = 65536  # elements that are computed while they are close
 _FEW = 64  # elements that NumPy copies one by one as soon as otherwise
 _SHORT = 64  # elements of a line of which NumPy takes longer to begin it
 
@@ -306,6 +312,51 @@ def _by_lines(change: Beside, kind: Kind, a: np.ndarray, z: np.ndarray) -> bool:
     except (TypeError, ValueError):  # memory that is not aligned, or has gaps
         return False
     return True
+
+
+class Settling:
+    """NumPy's function of one number over arrays of floating-point numbers, with its bits.
+
+    What is changed again and again comes to rest at infinity or NaN, for which NumPy's vectors take ten times as long as for others. So
+    such numbers are found and left as they are.
+    """
+
+    def __init__(self, function: np.ufunc) -> None:
+        self.function = function
+        self.value = 2.0 if function is np.arccosh else 0.5  # for which it takes no longer than usual
+        self.resting: dict[str, tuple[float, float, int]] = {}
+        """By dtype, those of infinities that stay as they are, and whether NaNs do."""
+
+    def _found(self, char: str) -> tuple[float, float, int]:
+        ends = np.array([-math.inf, math.inf, math.nan, -math.nan] * 32, char)
+        with ignoring():
+            kept = self.function(ends).view(f"u{ends.itemsize}") == ends.view(f"u{ends.itemsize}")
+        found = -math.inf if kept[0] else math.nan, math.inf if kept[1] else math.nan, int(kept[2::4].all() and kept[3::4].all())
+        return self.resting.setdefault(char, found)
+
+    def __call__(self, a: np.ndarray) -> None:
+        """Changes an array."""
+        function, char, n, flags = self.function, a.dtype.char, a.size, a.flags
+        if not flags.forc or n >= BIG and get_num_threads() > 1 or (run := _moving.of(char, n)) is None:
+            a[...] = ufunc1(function, a)
+            return
+        low, high, nans = self.resting.get(char) or self._found(char)
+        rows = a if flags.c_contiguous else a.T
+        if n <= _BLOCK:
+            parts = [rows]
+        else:
+            flat = rows.reshape(-1)
+            parts = [flat[at : at + _BLOCK] for at in range(0, n, _BLOCK)]
+        out = np.empty(min(n, _BLOCK) + 1, a.dtype)
+        for y in parts:
+            z = out if y.size == out.size - 1 else out[: y.size + 1]
+            run(1, 1, low, high, nans, self.value, y, z)
+            if not (resting := z.item(-1)):
+                function(y, y)
+            elif resting < y.size:
+                moving = z[:-1]
+                function(moving, moving)
+                (_moved.of(char, n) or _moved.surely(char))(y.size, 1, low, high, nans, z, y)
 
 
 def broadcast(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> None:

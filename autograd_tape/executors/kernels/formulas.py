@@ -387,17 +387,18 @@ def many(function: np.ufunc, double: Scalar | Split, single: Scalar | Split | No
     of_double = Formula(double, 1, 1, False, chars="d" if single is not None else chars)
     of_single = of_double if single is None else _fused(single, 1, own=own)
     of_single.ready = of_double.ready
-    formula = _of_one(of_double, of_single)
+    formula, numpys = _of_one(of_double, of_single), vectors and HAS_VECTORS
 
     def kernel(x: np.ndarray) -> np.ndarray:
-        return formula(x) if x.size >= state.fused and x.dtype.char in chars and not (vectors and HAS_VECTORS) else ufunc1(function, x)
+        return formula(x) if x.size >= state.fused and x.dtype.char in chars and not numpys else ufunc1(function, x)
 
-    return many_of_passes(kernel, chars)
+    return many_of_passes(kernel, chars, numpys)
 
 
-def many_of_passes(kernel: Callable[[np.ndarray], np.ndarray], chars: str = "fd") -> Callable[[np.ndarray], np.ndarray]:
-    """The same of a kernel that a record has for many numbers of the dtypes in `chars`."""
-    kernel.chars = chars  # type: ignore[attr-defined]
+def many_of_passes(kernel: Callable[[np.ndarray], np.ndarray], chars: str = "fd", numpys: bool = False
+                   ) -> Callable[[np.ndarray], np.ndarray]:
+    """The same of a kernel that a record has for many numbers of the dtypes in `chars`, and which is NumPy's where that is `numpys`."""
+    kernel.chars, kernel.numpys = chars, numpys  # type: ignore[attr-defined]
     if not HAS_VECTORS:
         kernel.slow_from = _SLOW  # type: ignore[attr-defined]
     return kernel

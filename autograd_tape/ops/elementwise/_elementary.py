@@ -355,7 +355,7 @@ def _exponentials(x: np.ndarray) -> np.ndarray:
 
 
 _ANGLES = Split(atan2, ((_is_no_point, formulas.atan2),))
-exponentials = many_of_passes(_exponentials if HAS_VECTORS else one_pass("exp")(_exponentials))
+exponentials = many_of_passes(_exponentials if HAS_VECTORS else one_pass("exp")(_exponentials), numpys=HAS_VECTORS)
 exponentials_less_1 = many(np.expm1, up_to(_LARGEST, expm1, _ended(formulas.expm1, -_LARGEST, 710.0, -1.0, math.inf)), expm1_single)
 powers_of_2 = many(np.exp2, up_to(1000.0, exp2, _ended(formulas.exp2, -1080.0, 1024.0, 0.0, math.inf)), exp2_single, own=True)
 hyperbolic_sines = many(np.sinh, up_to(_LARGEST, sinh, _ended(formulas.sinh, -711.0, 711.0, -math.inf, math.inf)), sinh_single)

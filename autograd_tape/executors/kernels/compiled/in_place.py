@@ -17,13 +17,15 @@ from .._in_place import (
     NOT_EQUAL, ONE_BIT, ONE_TRUE, ROOTED, ROOT_INVERTED, SHIFTED_LEFT, SHIFTED_RIGHT, SIGNED, SQUARED,
 )
 from .arithmetic import _triple
-from .base import EXACT, kernel, like, rounded, wide
+from .base import EXACT, i4, kernel, like, rounded, wide
 from .simd import borrowed
 
 SHORT = 8
 """Elements of a line that takes longer to begin than to do."""
 BLOCK = 1024
 """Elements of lines that are copied at a time."""
+LOOKED = 32
+"""Elements that are looked at before all are."""
 _INLINE: Any = {"nogil": True, "error_model": "numpy", "forceinline": True}
 _LINES = ("i r0[nz] w0[n1*n2*n3] i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (z1>=0) (z2>=0) (z3>=0) (z3<2) "
           "((n1-1)*z1+(n2-1)*z2+(n3-1)*z3<nz) :n1*n2")
@@ -85,6 +87,45 @@ def alone_whole(op, low, high, zero, y, start, stop):
         for i in range(ys.size):
             v = ys[i]
             ys[i] = (1 if v > 0 else 0) - (1 if v < 0 else 0)
+
+
+@register_jitable(**_INLINE)
+def _rests(low, high, nans, x):
+    return (x == low) | (x == high) | nans & (x != x)
+
+
+@kernel("s s i s r0[n] w0[m] (n<=65536) (m==n+1) :1", EXACT, "fd")
+def moving(low, high, nans, value, ys, zs, start, stop):
+    """Numbers, but ``value`` in the place of those that are ``low``, ``high``, or NaN where those count, and last how many these are: which
+    is all that is written if none is among some that are looked at first."""
+    if ys.size == 0:
+        return
+    zs[ys.size] = 0
+    first = ys[0]
+    a, b, c, any_nan, found = like(first, low), like(first, high), like(first, value), nans != 0, 0
+    for i in range(0, ys.size, ys.size // LOOKED + 1):
+        found += _rests(a, b, any_nan, ys[i])
+    if found == 0:
+        return
+    zero, one = i4(0), i4(1)
+    number = zero  # of 32 bits, as those of the elements or half as many
+    for i in range(ys.size):
+        rests = _rests(a, b, any_nan, ys[i])
+        number = i4(number + (one if rests else zero))
+        zs[i] = c if rests else ys[i]
+    zs[ys.size] = number
+
+
+@kernel("s s i r0[m] w0[n] (m==n+1) :n", EXACT, "fd")
+def moved(low, high, nans, z, y, start, stop):
+    """Puts ``z`` in the place of numbers that do not rest; see `moving`."""
+    zs, ys = z[start:stop], y[start:stop]
+    if ys.size == 0:
+        return
+    a, b, any_nan = like(ys[0], low), like(ys[0], high), nans != 0
+    for i in range(ys.size):
+        v = ys[i]
+        ys[i] = v if _rests(a, b, any_nan, v) else zs[i]
 
 
 def _over_lines(formula: Fn, truth: bool) -> Fn:
