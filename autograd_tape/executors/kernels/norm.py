@@ -19,7 +19,7 @@ from ...dims import normalize_dims
 from ...dtypes import bfloat16
 from ._on_demand import _NEVER, SIZE_FUSED, LazyModule, available, contiguous, state
 from .halves import compute_array, recast, widened
-from .handy import Handy, Run
+from .handy import LITTLE, Handy, Run
 from .moments import join, moments, of_rows
 from .sharing import BIG, share_rows
 from .reduce import RUN, add
@@ -40,7 +40,7 @@ _compiled = LazyModule("norm")
 _normalize, _normalize_gradients = Handy("norm", "normalize"), Handy("norm", "normalize_gradients")
 _many, _many_gradients = Handy("norm", "normalize_many"), Handy("norm", "normalize_many_gradients")
 _columns, _columns_gradients = Handy("norm", "normalize_columns"), Handy("norm", "normalize_columns_gradients")
-_root_mean_square = Handy("norm", "root_mean_square")
+_layers, _root_mean_square = Handy("norm", "layer_norm"), Handy("norm", "root_mean_square")
 #: Blocks, at least, of rows whose parameter gradients are summed apart: fixed, so that the result depends on no thread count.
 _BLOCKS = 16
 #: Rows shorter than this are not worth a kernel over rows; of channels so short, columns are done, so many at a time.
@@ -76,17 +76,15 @@ def layer_norm(
     """
     if 0 < x.size < state.fused <= SIZE_FUSED:
         return layer_norm_of_few(_own(x), n_dims, weight, bias, eps)
-    c = contiguous(compute_array(x))
-    lead = c.ndim - n_dims
-    kept = c.shape[:lead] + (1,) * n_dims
-    size = prod(c.shape[lead:])
-    rows = c if c.ndim == 2 and lead == 1 else c.reshape(prod(c.shape[:lead]), size)
-    n = rows.shape[0]
-    w, b = _flat(weight, c.dtype), _flat(bias, c.dtype)
-    y = np.empty(rows.shape, c.dtype)
-    mean, rstd = np.empty(n, c.dtype), np.empty(n, c.dtype)
+    c = x if x.dtype.char in "fd" and x.dtype.isnative and x.flags.carray else contiguous(compute_array(x))
+    dtype, (_, numbers, (_, *kept)) = c.dtype, _rows(c.shape, n_dims, False)
+    n, size = numbers[0], numbers[3]
+    rows = c if c.ndim == 2 and n_dims == 1 else c.reshape(n, size)
+    w, b = _flat(weight, dtype), _flat(bias, dtype)
+    y = np.empty(rows.shape, dtype)
+    mean, rstd = np.empty(n, dtype), np.empty(n, dtype)
     if c.size >= state.fused:
-        share_rows(_compiled.layer_norm, c.dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
+        _layers.share(dtype.char, n, size, 1, rows, w, b, y, mean, rstd, float(eps))
     elif c.size:
         with ignoring():
             _normalize_small(rows, eps, y, mean, rstd)
@@ -94,7 +92,9 @@ def layer_norm(
                 y *= w
             if b.size:
                 y += b
-    return _as(y.reshape(c.shape), x.dtype), mean.reshape(kept), rstd.reshape(kept)
+    if rows is not c:
+        y = y.reshape(c.shape)
+    return y if c is x else _as(y, x.dtype), mean.reshape(kept), rstd.reshape(kept)
 
 
 def layer_norm_of_few(
@@ -102,7 +102,7 @@ def layer_norm_of_few(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``layer_norm`` of few numbers in order, where the kernel may be at hand."""
     sizes, numbers, kept = _rows(c.shape, n_dims, weight is None and bias is None)
-    run = _normalize.of(c.dtype.char, c.size)
+    run = _normalize.at_hand.get(c.dtype.char) or _normalize.of(c.dtype.char, c.size)
     if run is not None:
         return _of_few(run, c, numbers, kept, weight, bias, eps)
     y, mean, rstd, _ = _normalized(c, sizes, weight, bias, eps)
@@ -122,7 +122,41 @@ def _of_few(
     return y, moments[0], moments[2]
 
 
+def _of_many(
+    x: np.ndarray, groups: int, weight: np.ndarray | None, bias: np.ndarray | None, eps: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Groups of many numbers of a writable array in order, as `_normalized` has them, at once."""
+    dtype, shape = x.dtype, x.shape
+    char, (rows, row, numbers, times, kept) = dtype.char, _spread_groups(shape, groups, weight is None and bias is None)
+    y, found = np.empty(shape, dtype), np.empty(kept)
+    w = _NOTHING["d"] if weight is None else _flat(weight, _DOUBLE)
+    b = _NOTHING["d"] if bias is None else _flat(bias, _DOUBLE)
+    if times > 1:
+        w, b = w.repeat(times), b.repeat(times)
+    run = _many.at_hand.get(char)
+    if run is None or x.size >= LITTLE:
+        _many.share(char, rows, row, 1, x, w, b, y, found.reshape(3, -1), *numbers, eps, False)
+    else:
+        run(rows, 1, x, w, b, y, found.reshape(3, -1), *numbers, eps, False)
+    if char != "d":
+        found = found.astype(_SINGLE)
+    return y, found[0], found[2]
+
+
 Sizes = tuple[int, int, int, int, int]
+
+
+@lru_cache(512)
+def _spread_groups(shape: tuple[int, ...], groups: int, plain: bool) -> tuple[int, int, tuple[int, ...], int, tuple[int, ...]]:
+    """Of groups of channels, ``plain`` without parameters: (rows, numbers of each, what the kernel of many takes, how often each parameter
+    is repeated, the shape of moments). Channels of few positions become as many of one."""
+    (_, rows, k, m, _), _, kept = _groups(shape, groups)
+    row, times = k * m, 1
+    if plain:
+        k, m = 1, row
+    if m < _SHORT:
+        k, m, times = k * m, 1, m
+    return rows, row, (1, rows * row, row, k, m, groups), times, kept
 
 
 @lru_cache(512)
@@ -533,9 +567,13 @@ def group_norm(
     >>> y
     array([[-1.,  1.]])
     """
-    sizes, numbers, kept = _groups(x.shape, groups)
-    if 0 < x.size < state.fused and x.dtype.char in "fdeE" and x.flags.carray and (run := _normalize.of(x.dtype.char, x.size)) is not None:
-        return _of_few(run, x, numbers, kept, weight, bias, eps)
+    size, char = x.size, x.dtype.char
+    if 0 < size < BIG and char in "fdeE" and x.flags.carray:
+        if size >= state.fused:
+            return _of_many(x, groups, weight, bias, eps)
+        if (run := _normalize.of(char, size)) is not None:
+            return _of_few(run, x, *_groups(x.shape, groups)[1:], weight, bias, eps)
+    sizes, _, kept = _groups(x.shape, groups)
     shape = kept[1:]
     n, channels, width = shape[0], x.shape[1], sizes[2]
     if _in_pieces(x, sizes[1], sizes[3]):

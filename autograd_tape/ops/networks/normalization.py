@@ -106,12 +106,12 @@ def _normal(F: Functions, input: TensorRef, axes: tuple[int, ...], eps: float) -
 
 def _layer_norm(input: np.ndarray, normalized_shape: Sequence[int], weight: np.ndarray | None, bias: np.ndarray | None, eps: float,
                 cudnn_enable: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    _floats_only(input)
-    n_dims, size = len(normalized_shape), tuple(normalized_shape)
+    n_dims, size, char = len(normalized_shape), tuple(normalized_shape), input.dtype.char
+    if char not in "fd":
+        _floats_only(input)
     if not n_dims or input.shape[-n_dims:] != size or weight is not None and weight.shape != size or (
             bias is not None and bias.shape != size):
         raise ValueError("shapes do not match")
-    char = input.dtype.char
     if 0 < input.size < state.fused <= SIZE_FUSED and char in "fdeE" and input.flags.carray:
         return fused.layer_norm_of_few(input, n_dims, weight, bias, eps)
     if input.size >= state.fused or n_dims > 1 or char != "f" and char != "d":
@@ -670,9 +670,10 @@ def _group_norm(input: np.ndarray, num_groups: int, weight: np.ndarray | None, b
     _floats_only(input)
     shape = input.shape
     if len(shape) < 2 or num_groups < 1 or shape[1] % num_groups or (
-            weight is not None and weight.shape != shape[1:2] or bias is not None and bias.shape != shape[1:2]):
+            weight is not None and weight.shape != (shape[1],) or bias is not None and bias.shape != (shape[1],)):
         raise ValueError("shapes do not match")
-    return _in_format(input, fused.group_norm(input, num_groups, weight, bias, eps))
+    found = fused.group_norm(input, num_groups, weight, bias, eps)
+    return found if len(shape) < 4 else _in_format(input, found)
 
 
 @op("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "
