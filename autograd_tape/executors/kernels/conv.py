@@ -464,6 +464,23 @@ def _tiled(x: np.ndarray, w: np.ndarray, b: np.ndarray | None, size: Ints, tiles
     return _as(y, x.dtype)
 
 
+def tiled_at_once(
+    x: np.ndarray, w: np.ndarray, b: np.ndarray | None, stride: Ints, padding: Ints, dilation: Ints, groups: int
+) -> np.ndarray | None:
+    """The convolution of arrays in rows by tiles, without a look at what they might be else; None where it is done in another way."""
+    dtype = x.dtype
+    char = dtype.char
+    if char != "f" and char != "d" or w.dtype is not dtype or not x.flags.carray or not w.flags.carray or b is not None and (
+            b.dtype is not dtype or not b.flags.carray):
+        return None
+    size, work, tiles = _plan(x.shape, w.shape, stride, padding, dilation, groups, sharing.get_num_threads())
+    if tiles is None or work < state.fused or not ways.tiles_win("forward", tiles.geometry):
+        return None
+    y = np.empty(tiles.result, dtype)
+    direct.run(x if x.ndim == 5 else x.reshape(tiles.input), w, b, y, tiles.call)
+    return y if x.ndim == 5 else y.reshape(len(x), len(w), *size)
+
+
 def _tiled_input_grad(grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
                       ) -> np.ndarray | None:
     """None where the weight is not finite: zeros around the cotangents must stay zeros."""

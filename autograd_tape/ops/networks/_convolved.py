@@ -35,7 +35,12 @@ def _demand(*conditions: bool) -> None:
 @lru_cache(512, typed=True)
 def conv_plan(n: int, x: Ints, w: Ints, b: Ints | None, stride: Any, padding: Any, dilation: Any, groups: Any) -> tuple[Any, ...]:
     """What a convolution takes beyond arrays."""
-    stride, padding, dilation = [_spread(v, n) for v in (stride, padding, dilation)]
+    stride, dilation = _spread(stride, n), _spread(dilation, n)
+    if type(padding) is str:  # what is filled up on one side alone takes a longer way
+        several = [d * (k - 1) if padding == "same" else 0 for d, k in zip(dilation, w[2:])]
+        _demand(padding in ("same", "valid"), padding == "valid" or min(stride) == max(stride) == 1, all([m % 2 == 0 for m in several]))
+        padding = tuple([m // 2 for m in several])
+    padding = _spread(padding, n)
     _demand(len(x) == len(w) == n + 2, 0 < n < 4, type(groups) is int, min(groups, *stride, *dilation) > 0, min(padding) >= 0)
     _demand(w[0] >= groups, w[0] % groups == 0, x[1] == w[1] * groups, 0 not in x and 0 not in w, b is None or b == w[:1])
     _demand(min(fused.conv_output_size(x[2:], w[2:], stride, padding, dilation)) > 0)
@@ -78,6 +83,12 @@ def _alone(x: np.ndarray) -> np.ndarray:
     return x.reshape(1, *x.shape) if x.flags.c_contiguous else x[None]
 
 
+def _in_rows(input: np.ndarray, weight: np.ndarray) -> bool:
+    """Whether neither has its channels innermost, nor might seem to, so that the result lies in rows, too."""
+    return input.flags.c_contiguous and weight.flags.c_contiguous and input.strides[1] > input.strides[-1] and (
+        weight.strides[1] > weight.strides[-1])
+
+
 #: By dimensions, how a number for each channel is looked at beside images.
 _BEHIND: list[Any] = [(slice(None), *[None] * max(0, n - 2)) for n in range(6)]
 
@@ -89,8 +100,14 @@ def quick_conv(n: int, kernel: Made) -> Made:
             return None
         if alone := input.ndim == weight.ndim - 1:
             input = _alone(input)
-        plan = conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape,
-                          *settled(stride, padding, dilation), groups)
+        if padding.__class__ is str and not is_half(input.dtype):
+            stride, dilation = settled(stride, dilation)
+        else:
+            stride, padding, dilation = settled(stride, padding, dilation)
+        plan = conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation,
+                         groups)
+        if _in_rows(input, weight) and (y := fused.tiled_at_once(input, weight, bias, *plan)) is not None:
+            return y[0] if alone else y
         if not is_half(input.dtype):
             y = kernel(input, weight, bias, *plan)
         else:
@@ -110,7 +127,9 @@ def quick_transposed(n: int, kernel: Made) -> Made:
         *several, dilation = settled(stride, padding, output_padding, dilation)
         plan = transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
                                 dilation)
-        if not is_half(input.dtype):
+        if _in_rows(input, weight) and (y := fused.input_grad_of_few(input, weight, *plan)) is not None:
+            pass
+        elif not is_half(input.dtype):
             y = kernel(input, weight, *plan)
         else:
             y = narrow(kernel(widened(input), widened(weight), *plan), input.dtype)
