@@ -256,9 +256,10 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     # Where nobody records, it does not matter that parameters require gradients, unless an input itself is given back.
     unrecorded = "" if rec.field("gives_input") else " or _grad_mode() is not _ENABLED"
     listed = rec.params[0].name if rec.params[0].type == "Tensor[]" else ""
+    has_kernel = " and _k.dtype.name not in _lacked" * bool(rec.lacks)  # nothing lacks float32
     if listed:
         tensors, names = [f"{listed}[0]"], names[1:]
-        tests.append("(_k is _ns['Q_F32'] or _k in _ns['Q_NOT_COMPLEX']) "
+        tests.append(f"(_k is _ns['Q_F32'] or _k in _ns['Q_NOT_COMPLEX']{has_kernel}) "
                      f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) and len(_a := "
                      f"[_x._data for _x in {listed} if _x._k is _k and (_x._node is None{unrecorded})]) == len({listed})")
         arrays.append("_a")
@@ -270,7 +271,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             arrays.append(n)
             tests += _exact_tests(n, others.get(n, "Any") + "?" * (signature[n].default is None))
             continue
-        plain = f"(_k is _ns['Q_F32'] or _k in _ns['{taken}'])"
+        plain = f"(_k is _ns['Q_F32'] or _k in _ns['{taken}']{has_kernel})"
         if n != tensors[0]:  # whose kind the others mostly have
             plain = f"({n}._k is _k or {n}._k in _ns['{taken}'])"
         optional = types[n].endswith("?")
@@ -280,7 +281,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     writes = rec.field("gives_input") and rec.name.endswith("_")
     leaves = leaves[1:] if writes else leaves  # `is_free` asks the first
     tests += [f"({' and '.join(leaves)}{unrecorded})"] * bool(leaves)
-    tests += ["_k.dtype.name not in _lacked"] * bool(rec.lacks) + ["out is None"] * ("out" in signature or rec.out)
+    tests += ["out is None"] * ("out" in signature or rec.out)
     own = []
     if rec.field("gives_input"):
         own = [f"        if _r is not None and _r is {arrays[0]}: return {tensors[0]}"]  # what was only declared has no array yet

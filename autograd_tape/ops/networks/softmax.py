@@ -372,7 +372,7 @@ def _quickly(values: Fn) -> Fn:
     return quick
 
 
-def _quickly_named(values: Fn, negative: bool = False) -> Fn:
+def _quickly_named(values: Fn, log: int, negative: bool = False) -> Fn:
     """The same of functions that find out the dimension where none is given; with `negative`, of -input."""
     def quick(input: np.ndarray, dim: int | None, _stacklevel: int, dtype: DType | None) -> np.ndarray | None:
         char = input.dtype.char
@@ -380,6 +380,8 @@ def _quickly_named(values: Fn, negative: bool = False) -> Fn:
             return None
         if negative:
             input = ufunc1(np.negative, input) if char in "fd" else signed(np.negative, input)
+        elif char in _PLAIN and 0 < input.size <= state.short and input.ndim:  # a frame less
+            return _few(input, dim, log)
         return values(input, dim)
     return quick
 
@@ -676,7 +678,7 @@ class nn_functional_softmax:
     """
 
     lacks = {"float8": "softmax_lastdim_kernel_impl"}
-    quick = _quickly_named(_softmax_at_once)
+    quick = _quickly_named(_softmax_at_once, 0)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmax", input.ndim)
@@ -695,7 +697,7 @@ class nn_functional_log_softmax:
     """
 
     lacks = {"float8": "log_softmax_lastdim_kernel_impl"}
-    quick = _quickly_named(_log_softmax_at_once)
+    quick = _quickly_named(_log_softmax_at_once, 1)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("log_softmax", input.ndim)
@@ -714,7 +716,7 @@ class softmin:
     """
 
     lacks = {"uint float8": "neg_cpu"}
-    quick = _quickly_named(_softmax_at_once, negative=True)
+    quick = _quickly_named(_softmax_at_once, 0, negative=True)
     def function(F, input, dim=None, _stacklevel=3, dtype=None):
         if dim is None:
             dim = _implicit_dim("softmin", input.ndim)
