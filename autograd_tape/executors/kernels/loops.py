@@ -237,10 +237,11 @@ def multi_margin(
         if not 0 <= target < classes:
             return False
         base, factor, total = margin - wide(x[at + target]), wide(weights[target]) if len(weights) else 1.0, 0.0
-        for c in range(classes):
-            z = base + wide(x[at + c])
-            if c != target and z > 0.0:
-                total += (z if order == 1 else z * z) * factor
+        for first, last in ((at, at + target), (at + target + 1, at + classes)):
+            for c in range(first, last):  # by selection, since which are positive nobody can predict
+                z = base + wide(x[c])
+                v = (z if order == 1 else z * z) * factor
+                total += v if z > 0.0 else 0.0
         losses[r] = total / classes
     return True
 

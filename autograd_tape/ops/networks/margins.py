@@ -34,7 +34,7 @@ def _reduced(losses: np.ndarray, reduction: str, shape: tuple[int, ...]) -> np.n
     if reduction == "none":
         return losses.reshape(shape)
     total = np.add.reduce(losses)
-    return np.asarray(total if reduction == "sum" else total / losses.dtype.type(losses.size))
+    return np.array(total if reduction == "sum" else total / losses.dtype.type(losses.size))
 
 
 def _shares(grad: np.ndarray, rows: int, reduction: str) -> np.ndarray:
