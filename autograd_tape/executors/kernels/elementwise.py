@@ -160,14 +160,16 @@ def one_pass(
             dtype, n = x.dtype, x.size
             if (run := ready.get(dtype.char)) is not None and n <= _ALONE and dtype.isnative and state.fused != _NEVER and (
                     exact or n >= (state.fused if dtype.itemsize != 2 else state.half)):  # as below, by one frame
-                rows = x if x.flags.carray else x.T
-                if rows.flags.carray and (given := options if numbers is None else numbers(*options)) is not None:
+                rows = x if (lies := x.flags.carray) else x.T
+                if (lies or rows.flags.carray) and (given := options if numbers is None else numbers(*options)) is not None:
                     y = np.empty(rows.shape, dtype)
-                    if given:
-                        run(n, 1, rows, y, *given, *_PADDING[len(given)])
-                    else:
+                    if not given:
                         run(n, 1, rows, y, 0.0, 0.0)
-                    return y if rows is x else y.T
+                    elif len(given) == 2:
+                        run(n, 1, rows, y, *given)
+                    else:
+                        run(n, 1, rows, y, *given, 0.0)
+                    return y if lies else y.T
             if always and x.size < state.fused and x.itemsize != 2:
                 return formula(x, *options)
             char = x.dtype.char

@@ -14,7 +14,7 @@ from ...executors.kernels import conv as fused
 from ...executors.kernels._on_demand import is_half
 from ...executors.kernels.halves import narrow, widened
 from ...tensor import TensorRef
-from ._windows import settled
+from ._windows import as_keys, settled
 
 Ints = tuple[int, ...]
 Made = Callable[..., np.ndarray]
@@ -100,10 +100,9 @@ def quick_conv(n: int, kernel: Made) -> Made:
             return None
         if alone := input.ndim == weight.ndim - 1:
             input = _alone(input)
-        if padding.__class__ is str and not is_half(input.dtype):
-            stride, dilation = settled(stride, dilation)
-        else:
-            stride, padding, dilation = settled(stride, padding, dilation)
+        stride, dilation = as_keys(stride, dilation)
+        if padding.__class__ is not int and (padding.__class__ is not str or is_half(input.dtype)):
+            (padding,) = settled(padding)
         plan = conv_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, stride, padding, dilation,
                          groups)
         if _in_rows(input, weight) and (y := fused.tiled_at_once(input, weight, bias, *plan)) is not None:
@@ -124,7 +123,7 @@ def quick_transposed(n: int, kernel: Made) -> Made:
             return None
         if alone := input.ndim == weight.ndim - 1:
             input = _alone(input)
-        *several, dilation = settled(stride, padding, output_padding, dilation)
+        *several, dilation = as_keys(stride, padding, output_padding, dilation)
         plan = transposed_plan(n or input.ndim - 2, input.shape, weight.shape, None if bias is None else bias.shape, *several, groups,
                                 dilation)
         if _in_rows(input, weight) and (y := fused.input_grad_of_few(input, weight, *plan)) is not None:
@@ -155,7 +154,7 @@ def quick_unfold(made: Made) -> Made:
     def quick(input, kernel_size, dilation, padding, stride):
         if input.ndim not in (3, 4) or 0 in input.shape or input.dtype.kind in "iub":
             return None
-        _, *plan = _column_plan(input.shape[-2:], *settled(kernel_size, dilation, padding, stride))
+        _, *plan = _column_plan(input.shape[-2:], *as_keys(kernel_size, dilation, padding, stride))
         return made(input, *plan) if input.ndim == 4 else made(input[None], *plan)[0]
 
     return quick
@@ -166,7 +165,7 @@ def quick_fold(made: Made) -> Made:
     def quick(input, output_size, kernel_size, dilation, padding, stride):
         if input.ndim not in (2, 3) or 0 in input.shape or input.dtype.kind in "iub":
             return None
-        size, kernel, *rest = plan = _column_plan(*settled(output_size, kernel_size, dilation, padding, stride))
+        size, kernel, *rest = plan = _column_plan(*as_keys(output_size, kernel_size, dilation, padding, stride))
         if input.shape[-2] % prod(kernel) or input.shape[-1] != prod(plan[-1]):
             return None
         x = widened(input) if input.dtype.itemsize == 2 else input

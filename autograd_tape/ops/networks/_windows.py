@@ -173,6 +173,11 @@ def settled(*given: Any) -> tuple[Any, ...]:
     return tuple(found)
 
 
+def as_keys(*given: Any) -> list[Any]:
+    """As `settled`, of sizes whose classes the frame of a quick way has looked at."""
+    return [tuple(v) if v.__class__ is list else v for v in given]
+
+
 _INT, _NUMBERS = frozenset([int]), frozenset([int, type(None)])
 
 

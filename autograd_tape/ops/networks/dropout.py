@@ -226,6 +226,12 @@ class native_dropout:
         mask = F.ne(F.random_mask(input, input._data.shape, p), 0)
         return F.masked_scale(input, mask, 0.0 if p == 1 else 1 / (1 - p)), F.clone(mask)
 
+    def quick(input, p, train):
+        if train is False and input.size and input.flags.c_contiguous:
+            kept = np.empty(input.shape, np.uint8)
+            kept.fill(1)  # truth values NumPy sets one by one
+            return input.copy(), kept.view(np.bool_)
+
     def samples(rng): yield rng.standard_normal((2, 3)), 0.5, False
 
 

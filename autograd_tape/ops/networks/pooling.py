@@ -31,7 +31,7 @@ from .._samples import takes, takes_floats
 from ..elementwise.arithmetic import pow_few, pow_half
 from ._axes import along_axes, cell_matrix, window_matrix
 from ._losses import buffer, constant
-from ._windows import (ONES, adaptive_plan, adaptive_size, avg_geometry, avg_plan, max_geometry, max_plan, output_sizes,
+from ._windows import (ONES, adaptive_plan, adaptive_size, as_keys, avg_geometry, avg_plan, max_geometry, max_plan, output_sizes,
                        settled, settled_size, sizes_of, stride_of, unpooled_size)
 from ...annotations import Functions
 from ...tensor import TensorRef
@@ -415,7 +415,7 @@ def _quick_max(n: int, listed: bool) -> Any:
     """Maxima of plain arrays; `listed` is whether indices are always given."""
     def quick(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices=False):
         if not (kernel_size.__class__ is padding.__class__ is dilation.__class__ is int and (stride is None or stride.__class__ is int)):
-            kernel_size, stride, padding, dilation = settled(kernel_size, stride, padding, dilation)
+            kernel_size, stride, padding, dilation = as_keys(kernel_size, stride, padding, dilation)
         places = listed or return_indices
         plan = max_plan(n, input.shape, kernel_size, stride, padding, dilation, ceil_mode, places)
         found = fused.maxima(input, plan, places)
@@ -429,7 +429,7 @@ def _quick_max(n: int, listed: bool) -> Any:
 def _quick_avg(n: int) -> Any:
     def quick(input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override=None):
         if not (kernel_size.__class__ is padding.__class__ is int and (stride is None or stride.__class__ is int)):
-            kernel_size, stride, padding = settled(kernel_size, stride, padding)
+            kernel_size, stride, padding = as_keys(kernel_size, stride, padding)
         plan, geometry = avg_plan(n, input.shape, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
         found = fused.means(input, plan)
         return found if found is not None else _mean(input, *geometry)
