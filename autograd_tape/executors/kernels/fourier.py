@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -12,7 +13,7 @@ from ...strided import strided
 from ._on_demand import state
 from .handy import Exact, Handy
 
-__all__ = ["frequencies", "transformed"]
+__all__ = ["frequencies", "transform_of", "transformed"]
 
 _transform, _frequencies = Handy("fourier", "transform"), Exact("fourier", "frequencies")
 #: How many lines are transformed side by side, and how many of them take as long by pocketfft.
@@ -39,19 +40,35 @@ def transformed(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, 
     >>> transformed(np.ones((1, 4)), 1, 4, 3, np.dtype(complex), False, 1.0) is None
     True
     """
-    if x.size < state.fused:
-        return None
-    plan = _plan(x.shape, x.strides, x.dtype.char, axis, n, length, dtype.char)
-    if plan is None:
+    transform = transform_of(x, axis, n, length, dtype, inverse, factor, own)
+    return None if transform is None else transform(x, window)
+
+
+def transform_of(x: np.ndarray, axis: int, n: int, length: int, dtype: np.dtype, inverse: bool, factor: float, own: bool = False
+                 ) -> Callable[..., np.ndarray] | None:
+    """What computes `transformed` of an array with the shape and strides of ``x``, and of a window.
+
+    >>> transform_of(np.ones((1, 4)), 1, 4, 3, np.dtype(complex), False, 1.0) is None
+    True
+    """
+    if x.size < state.fused or (plan := _plan(x.shape, x.strides, x.dtype.char, axis, n, length, dtype.char)) is None:
         return None
     shape, span, kind, blocks, roots, numbers = plan
-    if not x.flags.aligned or not span:
-        return transformed(x.copy("C"), axis, n, length, dtype, inverse, factor, True, window)
-    in_rows = x.flags.c_contiguous
-    source = (x if in_rows else strided(x, (span,), (x.itemsize,))).view(kind)
-    y = x if own and in_rows and x.dtype is dtype and x.shape == shape else np.empty(shape, dtype)
-    _transform.share(kind.char, blocks, _LANES * n, 16, source, y.view(kind), roots, window, *numbers, int(inverse), factor)
-    return y
+    in_rows, item, whole = x.flags.c_contiguous, (x.itemsize,), (span,)
+    own = own and in_rows and x.dtype is dtype and x.shape == shape
+
+    def transform(x: np.ndarray, window: np.ndarray = _NO_WINDOW) -> np.ndarray:
+        if not span or not x.flags.aligned:
+            copy = x.copy("C")
+            of_copy = transform_of(copy, axis, n, length, dtype, inverse, factor, True)
+            assert of_copy is not None
+            return of_copy(copy, window)
+        source = (x if in_rows else strided(x, whole, item)).view(kind)
+        y = x if own else np.empty(shape, dtype)
+        _transform.share(kind.char, blocks, _LANES * n, 16, source, y.view(kind), roots, window, *numbers, int(inverse), factor)
+        return y
+
+    return transform
 
 
 def frequencies(count: int, rising: int, step: float, dtype: np.dtype) -> np.ndarray | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from ...annotations import Shape
 from ...dims import wrap_dim
 from ...dtypes import COMPLEX, FLOATING, SCALAR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError
-from ...executors.kernels.fourier import transformed
+from ...executors.kernels._on_demand import state
+from ...executors.kernels.fourier import transform_of
 from ...executors.meta import meta_array
 from ...record import op
 from ...strided import contiguous_strides, copy_like, laid_out
@@ -62,63 +64,109 @@ def _shape(a: np.ndarray, d: int, n: int) -> Shape:
     return (*a.shape[:d], n, *a.shape[d + 1:])
 
 
-@lru_cache(1024)
-def _geometry(shape: Shape, strides: Shape, in_rows: bool, dim: int | Shape, last: int
-              ) -> tuple[list[int], list[int] | None, list[int] | None, int]:
+def _geometry(a: np.ndarray, dim: Any, last: int = 0) -> tuple[list[int], list[int] | None, list[int] | None, int]:
     """(the dimensions transformed, those of the result in their order in memory, the way back, how many numbers a sum is of); None for
     orders that change nothing."""
-    dims = _dims(dim, len(shape))
-    order = _in_order(strides, in_rows, dims, min(last, len(dims)))
-    every = list(range(len(shape)))
-    count = math.prod([shape[d] for d in dims])
+    dims = _dims(dim, a.ndim)
+    order = _in_order(a.strides, a.flags.c_contiguous, dims, min(last, len(dims)))
+    every = list(range(a.ndim))
+    count = math.prod([a.shape[d] for d in dims])
     return (dims, None, None, count) if order == every else (dims, order, sorted(every, key=order.__getitem__), count)
-
-
-def _geometry_of(a: np.ndarray, dim: Any, last: int = 0) -> tuple[list[int], list[int] | None, list[int] | None, int]:
-    return _geometry(a.shape, a.strides, a.flags.c_contiguous, tuple(dim) if dim.__class__ is list else dim, last)
 
 
 def factor_of(normalization: int, count: int) -> float:
     return 1.0 if not normalization else 1 / (math.sqrt(count) if normalization == 1 else count)
 
 
+# -- step by step -------------------------------------------------------------------------------------------------------------------------
+
+
+_Step = Callable[[np.ndarray], np.ndarray]
+
+
+class Route(list[_Step]):
+    """What is done to arrays of one geometry, noted while the first of them takes it."""
+
+    def __call__(self, a: np.ndarray, step: _Step) -> np.ndarray:
+        self.append(step)
+        return step(a)
+
+
+def by_route(way: Callable[..., np.ndarray], a: np.ndarray, *arguments: Any) -> np.ndarray:
+    """`way(route, a, *arguments)`, which takes its steps by `route`; arrays of the same geometry take these at once."""
+    route = _route(way, a.shape, a.strides, a.dtype, state.fused, arguments)
+    if route:
+        for step in route:
+            a = step(a)
+        return a
+    noted = Route()
+    a = way(noted, a, *arguments)
+    route[:] = noted
+    return a
+
+
+@lru_cache(2048)
+def _route(*_: Any) -> list[_Step]:
+    return []
+
+
 try:
-    from numpy.fft._pocketfft_internal import execute as _pocketfft
+    from numpy.fft._pocketfft_internal import execute
 
-    def _execute(lines: np.ndarray, real: bool, forward: bool, factor: float) -> np.ndarray:
-        """The transforms of lines along the last dimension, times a factor: of real numbers to the first half and, where not `forward`,
-        from it, which is followed by anything to the length of the result."""
-        found = _pocketfft(lines, real, forward, factor)
-        return found if lines.shape[-1] > 1 or factor == 1 else found * factor  # which it leaves out where a line is one number
+    def _pocketfft(lines: np.ndarray, axis: int, n: int, real: bool, forward: bool, factor: float) -> _Step:
+        """What transforms such lines of `n` numbers along a dimension, times a factor: real numbers to the first half and, where not
+        `forward`, from it."""
+        def transform(lines: np.ndarray) -> np.ndarray:
+            have, lines = lines.shape[axis], lines.swapaxes(axis, -1)
+            if have < n:  # the first half, which is followed by anything
+                half, lines = lines, np.empty((*lines.shape[:-1], n), lines.dtype)
+                lines[..., :have] = half
+            found: np.ndarray = execute(lines, real, forward, factor)  # which leaves the factor out where a line is one number
+            return (found if n > 1 or factor == 1 else found * factor).swapaxes(axis, -1)
+
+        return transform
 except ImportError:  # NumPy 2
+    from numpy.fft import _pocketfft_umath as _loops  # type: ignore[attr-defined]
 
-    def _execute(lines: np.ndarray, real: bool, forward: bool, factor: float) -> np.ndarray:
-        """As NumPy 1's own transforms go, by its public functions."""
-        if real:
-            found = np.fft.rfft(lines) if forward else np.fft.irfft(lines, lines.shape[-1], norm="forward")
+    _ONE = np.asarray(1.0)
+
+    def _pocketfft(lines: np.ndarray, axis: int, n: int, real: bool, forward: bool, factor: float) -> _Step:
+        """As NumPy 1's own transforms go, by the loops below the public functions, which look at their arguments for thrice the time."""
+        one, dtype, give = lines.real.dtype, lines.dtype, n
+        if not real:
+            loop = _loops.fft if forward else _loops.ifft
+        elif forward:
+            loop, give, dtype = _loops.rfft_n_odd if n % 2 else _loops.rfft_n_even, n // 2 + 1, _complex(one)
         else:
-            found = np.fft.fft(lines) if forward else np.fft.ifft(lines, norm="forward")
-        return found if factor == 1 else found * found.real.dtype.type(factor)
+            loop, dtype = _loops.irfft, one
+        times, shape = np.asarray(factor, one), (*lines.shape[:axis], give, *lines.shape[axis + 1:])
+        where: dict[str, Any] = {} if axis == lines.ndim - 1 else {"axes": [(axis,), (), (axis,)]}
+
+        def transform(lines: np.ndarray) -> np.ndarray:
+            found: np.ndarray = loop(lines, _ONE, np.empty(shape, dtype), **where)  # of which it takes the loop in double precision
+            return found if factor == 1 else np.multiply(found, times, found)
+
+        return transform
 
 
-def _along(lines: np.ndarray, axis: int, forward: bool, factor: float, own: bool) -> np.ndarray:
+def _along(route: Route, lines: np.ndarray, axis: int, forward: bool, factor: float, own: bool) -> np.ndarray:
     """The transforms of complex lines along a dimension, times a factor; what is the caller's `own` may be overwritten."""
     n = lines.shape[axis]
     if n == 1 and factor == 1:
-        return lines.copy()
-    found = transformed(lines, axis, n, n, lines.dtype, not forward, factor, own)
-    if found is not None:
-        return found
-    if axis == lines.ndim - 1:
-        return _execute(lines, False, forward, factor)
-    return _execute(lines.swapaxes(axis, -1), False, forward, factor).swapaxes(axis, -1)
+        return route(lines, np.ndarray.copy)
+    step = transform_of(lines, axis, n, n, lines.dtype, not forward, factor, own)
+    return route(lines, step or _pocketfft(lines, axis, n, False, forward, factor))
 
 
-def _laid_out(lines: np.ndarray, back: list[int] | None, dtype: Any) -> np.ndarray:
+def _laid_out(route: Route, lines: np.ndarray, back: list[int] | None, dtype: Any) -> np.ndarray:
     """Lines as a result, in one block of memory."""
     if lines.dtype is not dtype or not lines.flags.c_contiguous:
-        lines = lines.astype(dtype, "C")
-    return lines if back is None else lines.transpose(back)
+        lines = route(lines, methodcaller("astype", dtype, "C"))
+    return _transposed(route, lines, back)
+
+
+def _transposed(route: Route, a: np.ndarray, order: list[int] | None) -> np.ndarray:
+    return a if order is None else route(a, methodcaller("transpose", order))
 
 
 def _on_meta(shape: Shape, order: list[int], dtype: Any) -> np.ndarray:
@@ -138,15 +186,19 @@ def _check_dtype(wanted: str, category: int) -> Callable[..., None]:
 
 
 def c2c(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
+    return by_route(c2c_by, input, tuple(dim) if dim.__class__ is list else dim, normalization, forward)
+
+
+def c2c_by(route: Route, input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
-    dims, order, back, count = _geometry_of(input, dim)
+    dims, order, back, count = _geometry(input, dim)
     if not dims:
-        return input.copy()
-    lines, last = input if order is None else input.transpose(order), input.ndim - 1
+        return route(input, np.ndarray.copy)
+    lines, last = _transposed(route, input, order), input.ndim - 1
     for axis in range(last + 1 - len(dims), last):
-        lines = _along(lines, axis, forward, 1.0, axis > last + 1 - len(dims))
-    return _laid_out(_along(lines, last, forward, factor_of(normalization, count), len(dims) > 1), back, input.dtype)
+        lines = _along(route, lines, axis, forward, 1.0, axis > last + 1 - len(dims))
+    return _laid_out(route, _along(route, lines, last, forward, factor_of(normalization, count), len(dims) > 1), back, input.dtype)
 
 
 def _c2c_on_meta(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
@@ -184,25 +236,46 @@ class _fft_c2c:
 
 
 def r2c(input: np.ndarray, dim: Any, normalization: int, onesided: bool, conjugate: bool = False) -> np.ndarray:
-    dims, order, back, count = _geometry_of(input, dim, 1)
+    return by_route(r2c_by, input, tuple(dim) if dim.__class__ is list else dim, normalization, onesided, conjugate)
+
+
+def r2c_by(route: Route, input: np.ndarray, dim: Any, normalization: int, onesided: bool, conjugate: bool = False) -> np.ndarray:
+    dims, order, back, count = _geometry(input, dim, 1)
     if not dims:
         _real_dims(dim, input.ndim)
     factor, several, last = factor_of(normalization, count), len(dims) > 1, input.ndim - 1
-    n = input.shape[dims[-1]]
-    h, first, lines = n // 2 + 1, 1.0 if several else factor, input if order is None else input.transpose(order)
-    found = transformed(lines, last, n, h if onesided else n, _complex(input.dtype), conjugate, first)
-    if found is None:
-        found = _execute(lines, True, True, first)
+    n, dtype = input.shape[dims[-1]], _complex(input.dtype)
+    first, lines = 1.0 if several else factor, _transposed(route, input, order)
+    step = transform_of(lines, last, n, n // 2 + 1 if onesided else n, dtype, conjugate, first)
+    if step is not None:
+        found = route(lines, step)
+    else:
+        found = route(lines, _pocketfft(lines, last, n, True, True, first))
         if conjugate:
-            np.conjugate(found, out=found)
+            found = route(found, _conjugated)
         if not onesided:
-            half, found = found, np.empty((*found.shape[:-1], n), found.dtype if several else _complex(input.dtype))
-            found[..., :h] = half
-            if n > h:
-                np.conjugate(half[..., n - h:0:-1], out=found[..., h:], casting="same_kind")
+            found = route(found, _whole(found, n, found.dtype if several else dtype))
     for axis in range(last + 1 - len(dims), last):
-        found = _along(found, axis, True, factor if axis == last - 1 else 1.0, True)
-    return _laid_out(found, back, _complex(input.dtype))
+        found = _along(route, found, axis, True, factor if axis == last - 1 else 1.0, True)
+    return _laid_out(route, found, back, dtype)
+
+
+def _conjugated(own: np.ndarray) -> np.ndarray:
+    return np.conjugate(own, out=own)
+
+
+def _whole(half: np.ndarray, n: int, dtype: np.dtype) -> _Step:
+    """What makes `n` numbers, of a dtype, of the first half of the transform of real ones."""
+    h, shape = half.shape[-1], (*half.shape[:-1], n)
+
+    def whole(half: np.ndarray) -> np.ndarray:
+        found = np.empty(shape, dtype)
+        found[..., :h] = half
+        if n > h:
+            np.conjugate(half[..., n - h:0:-1], out=found[..., h:], casting="same_kind")
+        return found
+
+    return whole
 
 
 def _real_dims(dim: Any, ndim: int) -> list[int]:
@@ -261,36 +334,38 @@ class _fft_r2c:
 
 
 def c2r(input: np.ndarray, dim: Any, normalization: int, last_dim_size: int, conjugate: bool = False) -> np.ndarray:
-    others, last, count = _half_geometry(input.shape, tuple(dim) if dim.__class__ is list else dim, last_dim_size)
+    return by_route(c2r_by, input, tuple(dim) if dim.__class__ is list else dim, normalization, last_dim_size, conjugate)
+
+
+def c2r_by(route: Route, input: np.ndarray, dim: Any, normalization: int, last_dim_size: int, conjugate: bool = False) -> np.ndarray:
+    *others, last = _real_dims(dim, input.ndim)
+    _check_half(input.shape[last], last_dim_size)
+    count = math.prod([input.shape[d] for d in others]) * last_dim_size
     if input.dtype.kind != "c":
         raise TypeError  # `check` says so on the general path
     if others:
-        input = c2c(input, others, 0, False)
+        input = c2c_by(route, input, others, 0, False)
     elif conjugate and (0 in input.strides or 1 in input.shape):  # results lie in the order in which conjugates do
-        input, conjugate = laid_out(np.conjugate(input), input), False
-    _, order, back, _ = _geometry_of(input, last)
-    lines, n = input if order is None else input.transpose(order), last_dim_size
-    half = lines if lines.shape[-1] == n // 2 + 1 else lines[..., :n // 2 + 1]
+        input, conjugate = route(input, _conjugates_like), False
+    _, order, back, _ = _geometry(input, last)
+    lines, n, h = _transposed(route, input, order), last_dim_size, last_dim_size // 2 + 1
+    if lines.shape[-1] != h:
+        lines = route(lines, itemgetter((..., slice(h))))
     factor, dtype = factor_of(normalization, count), _REAL[input.dtype.char]
-    found = transformed(half, input.ndim - 1, n, n, dtype, not conjugate, factor)
-    if found is None:
-        if lines.shape[-1] != n or conjugate:  # as many as there are to be, of which the first half counts
-            lines = np.empty((*lines.shape[:-1], n), lines.dtype)
-            lines[..., :n // 2 + 1] = np.conjugate(half) if conjugate else half
-        found = _execute(lines, True, False, factor)
-    return _laid_out(found, back, dtype)
+    step = transform_of(lines, input.ndim - 1, n, n, dtype, not conjugate, factor)
+    if step is None:
+        if conjugate:
+            lines = route(lines, np.conjugate)
+        step = _pocketfft(lines, input.ndim - 1, n, True, False, factor)
+    return _laid_out(route, route(lines, step), back, dtype)
 
 
-@lru_cache(1024)
-def _half_geometry(shape: Shape, dim: int | Shape, n: int) -> tuple[list[int], int, int]:
-    """(the dimensions but the last one, that one, how many numbers a sum is of), where the last one has `n` numbers in all."""
-    *others, last = _real_dims(dim, len(shape))
-    _check_half(shape[last], n)
-    return others, last, math.prod([shape[d] for d in others]) * n
+def _conjugates_like(a: np.ndarray) -> np.ndarray:
+    return laid_out(np.conjugate(a), a)
 
 
 def _check_half(found: int, n: int) -> None:
-    if found not in (n, n // 2 + 1):
+    if found not in (n, n // 2 + 1) or not n:
         raise AutogradError(f"_fft_c2r: {n} real numbers have {n // 2 + 1} complex ones, not {found}", expected=str(n // 2 + 1),
                             found=str(found))
 

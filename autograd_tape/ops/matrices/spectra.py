@@ -4,7 +4,8 @@ are cut or filled with zeros, and norms have names."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import itemgetter, methodcaller
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ...functions.refusals import on_meta
 from ...record import op
 from ...strided import copy_like
 from ...tensor import TensorRef, as_dtype
-from .fourier import c2c, c2r, r2c, wrap_dims
+from .fourier import Route, by_route, c2c_by, c2r_by, r2c_by, wrap_dims
 from ...warned import ignoring
 
 _NORMS = {("backward", True): 0, ("backward", False): 2, ("ortho", True): 1, ("ortho", False): 1,
@@ -111,23 +112,34 @@ def _check_count(n: int) -> None:
 # -- of plain arrays ----------------------------------------------------------------------------------------------------------------------
 
 
-def _of_array(a: np.ndarray, s: Any, dim: Any, lengths: _Lengths, complex: bool) -> tuple[np.ndarray, Shape, int]:
+def _fitted_array(route: Route, a: np.ndarray, s: Any, dim: Any, lengths: _Lengths, complex: bool, default: DType | None
+                  ) -> tuple[np.ndarray, Shape, int]:
     """What `_fitted` makes of a tensor in the dtype in which it is transformed, of a plain array; TypeError where that says no."""
     found = a.dtype
-    wanted = default_dtype().np if found.kind in "biu" else found
+    wanted = found if default is None else default.np
     wanted = _WITH_COMPLEX[wanted.char] if complex else wanted
     if wanted.char not in _WITH_COMPLEX or not a.size:
         raise TypeError
-    dims, count, cut, pad = _cut(a.shape, tuple(s) if s.__class__ is list else s, tuple(dim) if dim.__class__ is list else dim, lengths)
-    first = () if not cut else tuple([slice(cut.get(d)) for d in range(a.ndim)])
+    dims, count, cut, pad = _cut(a.shape, s, dim, lengths)
+    first = itemgetter(tuple([slice(cut.get(d)) for d in range(a.ndim)])) if cut else None
     late = 1 in cut.values()  # the step along a dimension of one element says where it lies, and a copy has another
-    if first and not late:
-        a = a[first]
+    if first is not None and not late:
+        a = route(a, first)
     if wanted is not found:
-        a = (a if 0 not in a.strides else copy_like(a)).astype(wanted)
-    if late:
-        a = a[first]
-    return pad_constant(a, pad, 0) if pad else a, dims, count
+        a = route(a if 0 not in a.strides else route(a, copy_like), methodcaller("astype", wanted))
+    if first is not None and late:
+        a = route(a, first)
+    return route(a, partial(pad_constant, pad=pad, value=0)) if pad else a, dims, count
+
+
+def _quick(way: Callable[..., np.ndarray], *fixed: Any) -> Callable[..., np.ndarray]:
+    """The field `quick` of a transform of plain arrays along `way`."""
+    def quick(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
+        default = default_dtype() if input.dtype.kind in "biu" else None
+        return by_route(way, input, tuple(s) if s.__class__ is list else s, tuple(dim) if dim.__class__ is list else dim, norm, default,
+                        *fixed)
+
+    return quick
 
 
 _WITH_COMPLEX = {c: np.dtype(c.upper()) for c in "fdFD"}
@@ -167,13 +179,12 @@ def _spectrum(name: str, forward: bool, real: bool) -> tuple[Callable[..., Tenso
         result = F._fft_r2c(x, dims, kind, real)
         return result if forward else F.conj(result)
 
-    def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray:
-        is_complex = input.dtype.kind == "c"
-        x, dims, _ = _of_array(input, n, dim, _length, False)
+    def way(route: Route, input: np.ndarray, n: int | None, dim: int, norm: str | None, default: DType | None) -> np.ndarray:
+        x, dims, _ = _fitted_array(route, input, n, dim, _length, False, default)
         kind = _NORMS[norm or "backward", forward]
-        return c2c(x, dims, kind, forward) if is_complex else r2c(x, dims, kind, real)
+        return c2c_by(route, x, dims, kind, forward) if input.dtype.kind == "c" else r2c_by(route, x, dims, kind, real)
 
-    return function, quick
+    return function, _quick(way)
 
 
 def _signal(forward: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.ndarray]]:
@@ -183,11 +194,11 @@ def _signal(forward: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.n
         kind = _normalization(norm, forward)
         return F._fft_c2r(_conjugates(F, x) if forward else x, dims, kind, count)
 
-    def quick(input: np.ndarray, n: int | None, dim: int, norm: str | None) -> np.ndarray:
-        x, dims, count = _of_array(input, n, dim, _half_length, True)
-        return c2r(x, dims, _NORMS[norm or "backward", forward], count, forward)
+    def way(route: Route, input: np.ndarray, n: int | None, dim: int, norm: str | None, default: DType | None) -> np.ndarray:
+        x, dims, count = _fitted_array(route, input, n, dim, _half_length, True, default)
+        return c2r_by(route, x, dims, _NORMS[norm or "backward", forward], count, forward)
 
-    return function, quick
+    return function, _quick(way)
 
 
 def _samples_of(real: bool, half: bool) -> Callable[..., Any]:
@@ -357,11 +368,11 @@ def _of_all(forward: bool) -> tuple[Callable[..., TensorRef], Callable[..., np.n
         x, dims, _ = _fitted(F, input, s, dim, _sizes, True)
         return F._fft_c2c(x, dims, _normalization(norm, forward), forward)
 
-    def quick(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
-        x, dims, _ = _of_array(input, s, dim, _sizes, True)
-        return c2c(x, dims, _NORMS[norm or "backward", forward], forward)
+    def way(route: Route, input: np.ndarray, s: Any, dim: Any, norm: str | None, default: DType | None) -> np.ndarray:
+        x, dims, _ = _fitted_array(route, input, s, dim, _sizes, True, default)
+        return c2c_by(route, x, dims, _NORMS[norm or "backward", forward], forward)
 
-    return transformed, quick
+    return transformed, way
 
 
 def _rfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
@@ -371,9 +382,9 @@ def _rfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -
     return F._fft_r2c(x, dims, _normalization(norm, True), True)
 
 
-def _rfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
-    x, dims, _ = _of_array(input, s, dim, _RFFT_SIZES, False)
-    return r2c(x, dims, _NORMS[norm or "backward", True], True)
+def _rfftn_of_array(route: Route, input: np.ndarray, s: Any, dim: Any, norm: str | None, default: DType | None) -> np.ndarray:
+    x, dims, _ = _fitted_array(route, input, s, dim, _RFFT_SIZES, False, default)
+    return r2c_by(route, x, dims, _NORMS[norm or "backward", True], True)
 
 
 def _irfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
@@ -381,9 +392,9 @@ def _irfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) 
     return F._fft_c2r(x, dims, _normalization(norm, False), count)
 
 
-def _irfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
-    x, dims, count = _of_array(input, s, dim, _IRFFT_SIZES, True)
-    return c2r(x, dims, _NORMS[norm or "backward", False], count)
+def _irfftn_of_array(route: Route, input: np.ndarray, s: Any, dim: Any, norm: str | None, default: DType | None) -> np.ndarray:
+    x, dims, count = _fitted_array(route, input, s, dim, _IRFFT_SIZES, True, default)
+    return c2r_by(route, x, dims, _NORMS[norm or "backward", False], count)
 
 
 def _hfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
@@ -394,12 +405,12 @@ def _hfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -
     return F._fft_c2r(_conjugates(F, x), dims[-1:], kind, count)
 
 
-def _hfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray:
-    x, dims, count = _of_array(input, s, dim, _HFFT_SIZES, True)
+def _hfftn_of_array(route: Route, input: np.ndarray, s: Any, dim: Any, norm: str | None, default: DType | None) -> np.ndarray:
+    x, dims, count = _fitted_array(route, input, s, dim, _HFFT_SIZES, True, default)
     kind = _NORMS[norm or "backward", True]
     if len(dims) > 1:
-        x = c2c(x, dims[:-1], kind, True)
-    return c2r(x, dims[-1:], kind, count, True)
+        x = c2c_by(route, x, dims[:-1], kind, True)
+    return c2r_by(route, x, dims[-1:], kind, count, True)
 
 
 def _ihfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) -> TensorRef:
@@ -409,16 +420,17 @@ def _ihfftn(F: Functions, input: TensorRef, s: Any, dim: Any, norm: str | None) 
     return F.conj(half) if len(dims) == 1 else F._fft_c2c(F.conj_physical(half), dims[:-1], kind, False)
 
 
-def _ihfftn_of_array(input: np.ndarray, s: Any, dim: Any, norm: str | None) -> np.ndarray | None:
-    x, dims, _ = _of_array(input, s, dim, _IHFFT_SIZES, False)
+def _ihfftn_of_array(route: Route, input: np.ndarray, s: Any, dim: Any, norm: str | None, default: DType | None) -> np.ndarray:
+    x, dims, _ = _fitted_array(route, input, s, dim, _IHFFT_SIZES, False, default)
     if len(dims) == 1:  # which is a view of conjugates
-        return None
+        raise TypeError
     kind = _NORMS[norm or "backward", False]
-    return c2c(r2c(x, dims[-1:], kind, True, True), dims[:-1], kind, False)
+    return c2c_by(route, r2c_by(route, x, dims[-1:], kind, True, True), dims[:-1], kind, False)
 
 
-def _two_or_many(transformed: Callable[..., TensorRef], quick: Callable[..., np.ndarray | None]) -> tuple[Any, Any]:
+def _two_or_many(transformed: Callable[..., TensorRef], way: Callable[..., np.ndarray]) -> tuple[Any, Any]:
     """The fields `function` and `quick` of a transform along two dimensions, and along several."""
+    quick = _quick(way)
     def two(F, input, s=None, dim=(-2, -1), norm=None): return transformed(F, input, s, dim, norm)
     def many(F, input, s=None, dim=None, norm=None): return transformed(F, input, s, dim, norm)
     return (two, quick), (many, quick)
