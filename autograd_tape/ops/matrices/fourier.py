@@ -132,21 +132,27 @@ except ImportError:  # NumPy 2
 
     def _pocketfft(lines: np.ndarray, axis: int, n: int, real: bool, forward: bool, factor: float) -> _Step:
         """As NumPy 1's own transforms go, by the loops below the public functions, which look at their arguments for thrice the time."""
-        one, dtype, give = lines.real.dtype, lines.dtype, n
-        if not real:
-            loop = _loops.fft if forward else _loops.ifft
-        elif forward:
-            loop, give, dtype = _loops.rfft_n_odd if n % 2 else _loops.rfft_n_even, n // 2 + 1, _complex(one)
+        shape, one, dtype = lines.shape, lines.real.dtype, lines.dtype
+        single, last, times = one.itemsize == 4, axis == lines.ndim - 1, np.asarray(factor, one)
+        if real:
+            loop = _loops.irfft if not forward else _loops.rfft_n_odd if n % 2 else _loops.rfft_n_even
+            dtype, shape = (_complex(one), (*shape[:-1], n // 2 + 1)) if forward else (one, (*shape[:-1], n))
         else:
-            loop, dtype = _loops.irfft, one
-        times, shape = np.asarray(factor, one), (*lines.shape[:axis], give, *lines.shape[axis + 1:])
-        where: dict[str, Any] = {} if axis == lines.ndim - 1 else {"axes": [(axis,), (), (axis,)]}
+            loop = _loops.fft if forward else _loops.ifft
+        double = methodcaller("astype", np.result_type(lines.dtype, np.float64), "C")  # the loops' buffers take longer
 
-        def transform(lines: np.ndarray) -> np.ndarray:
-            found: np.ndarray = loop(lines, _ONE, np.empty(shape, dtype), **where)  # of which it takes the loop in double precision
+        def of_real(lines: np.ndarray) -> np.ndarray:
+            found: np.ndarray = loop(double(lines) if single else lines, _ONE, np.empty(shape, dtype))
             return found if factor == 1 else np.multiply(found, times, found)
 
-        return transform
+        def of_complex(lines: np.ndarray) -> np.ndarray:
+            found: np.ndarray = double(lines if last else lines.swapaxes(axis, -1))
+            loop(found, _ONE, found)
+            if single or not last:
+                found = (found if last else found.swapaxes(axis, -1)).astype(dtype, "C")
+            return found if factor == 1 else np.multiply(found, times, found)
+
+        return of_real if real else of_complex
 
 
 def _along(route: Route, lines: np.ndarray, axis: int, forward: bool, factor: float, own: bool) -> np.ndarray:
@@ -267,12 +273,13 @@ def _conjugated(own: np.ndarray) -> np.ndarray:
 def _whole(half: np.ndarray, n: int, dtype: np.dtype) -> _Step:
     """What makes `n` numbers, of a dtype, of the first half of the transform of real ones."""
     h, shape = half.shape[-1], (*half.shape[:-1], n)
+    first, mirrored, second = (..., slice(h)), (..., slice(n - h, 0, -1)), (..., slice(h, n))
 
     def whole(half: np.ndarray) -> np.ndarray:
         found = np.empty(shape, dtype)
-        found[..., :h] = half
+        found[first] = half
         if n > h:
-            np.conjugate(half[..., n - h:0:-1], out=found[..., h:], casting="same_kind")
+            np.conjugate(half[mirrored], found[second])
         return found
 
     return whole
