@@ -21,7 +21,7 @@ from .dtypes import CPU, CPU_KINDS, SCALAR_TYPE_NAMES, Device, Kind, kind, write
 from .errors import AutogradError, ShapeMismatchError
 from .executors import executor_for
 from .executors.kernels import halves
-from .executors.kernels.pairs import halved
+from .executors.kernels.pairs import halved, halves_in_order
 from .executors.kernels.sharing import by_parts
 from .held import note_other_memory
 from .modes import register_quiet_sets
@@ -87,7 +87,8 @@ class Frontend:
         self.namespace = base_namespace()
         self.namespace.update(Tensor=tensor_class, new=object.__new__, Edge=OutputEdge, unwatched_view=unwatched_view)
         self.below_namespace = dict(self.namespace)  # for entrances below the door
-        self.half_namespace = {**self.namespace, "halved": halved, "signed": halves.signed, "SINGLE": CPU_KINDS[halves.SINGLE]}
+        self.half_namespace = {**self.namespace, "halved": halved, "halves_in_order": halves_in_order, "signed": halves.signed,
+                               "SINGLE": CPU_KINDS[halves.SINGLE]}
         self.integer_namespace = dict(self.namespace)
         self.complex_namespace = {**self.namespace, "by_parts": by_parts}
         register_quiet_sets(self.namespace, {**QUIET_SETS, **RESULT_KINDS})

@@ -20,7 +20,7 @@ from ..codegen import execute
 from ..dtypes import floating
 from ..executors.kernels.changes import LEAST as LEAST_CHANGED, Alone, Change, Over, Settling, broadcast
 from ..executors.kernels.elementwise import WITH_NUMBER, with_number
-from ..executors.kernels.pairs import FEW, LEAST, MANY, SLOW
+from ..executors.kernels.pairs import FEW, LEAST, MANY, OF_UFUNC, SLOW
 from ..executors.kernels.sharing import APART, BIG
 from ..executors.kernels import halves
 from ..executors.numpy import half_kernel, is_ufunc, narrow, of_one, rounds, widened
@@ -115,9 +115,9 @@ def _quiet_test(rec: Record, scalar: str | None = None) -> tuple[str, str]:
             tests.append(f"{p.name}._k is _k")
     tests += [f"({name} is None or getattr({name}, '_node', None) is None)" for name in rec.field("refuses_grad") or ()]
     if rec.field("refuses_bool"):
-        tests.append("_k.np.kind != 'b'")
+        tests.append("(_k is Q_F32 or _k.np.kind != 'b')")
     if rec.usually_lacks:  # which the general path refuses
-        tests.append(f"(_k is Q_F32 or _k.dtype.name not in {rec.usually_lacks})")
+        tests.append(f"(_k is F32 or _k.dtype.name not in {rec.usually_lacks})")
     tests += [f"{p.name} is None" for p in rec.params if p.type == "dtype?"]
     tests += _defaults_test([p for p in rec.params if p.scales])
     # A tensor where a number belongs is for the general path; NumPy might take it for an array.
@@ -208,6 +208,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
     big = [a if p.is_tensor else f"_k.scalar({a})" for p, a in zip(passed, arguments)]
     if half and rec.field("numpy") in halves.OF_SIGNS:
         return f"signed(kernel, {first})"
+    if half and _looked_up(rec):
+        return f"kernel({first}) if (_a := {first}).size < {halves.FEW[0]} else table(_a)"
     if rec.field("many") and not half:
         return f"kernel({first}) if (_a := {first}).size < {MANY} else many(_a)"
     slow = rec.field("numpy") in SLOW or rec.field("numpy") is np.reciprocal
@@ -219,14 +221,24 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         if half:  # NumPy takes its time for float16
             quick = f"_a.size < ({least} if _k.np.char == 'E' else {2 * FEW})"
         alike = f"_a.shape == {big[1]}.shape and {quick}"
-        # One number may come first where numbers of Python's may not come second; of half precision NumPy takes its time for all.
-        some, both = FEW // 4 if slow else FEW, half or slow or all([p.type == "Tensor" for p in passed])
-        few = f"(_a := {first}).size < {some}" + f" > {big[1]}.size" * both
-        return f"kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})"
+        # One number may come first where numbers of Python's may not come second; of half precision NumPy takes its time for all. Where
+        # shapes differ NumPy begins each row anew, and machine code with the same bits does not.
+        both = half or slow or all([p.type == "Tensor" for p in passed])
+        exact = not half and getattr(OF_UFUNC.get(rec.field("numpy")), "exact", False)
+        few = f"_a.size < {FEW // 4 if slow or exact else FEW}" + f" > {big[1]}.size" * both
+        few += f" or _a.size == {big[1]}.size < {FEW}" * (exact and not slow)
+        return (f"(kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})) "
+                f"if (_a := {first}).flags.c_contiguous else {'halves_' * half}in_order(kernel, {', '.join(big)})")
     few = f"(_a := {first}).size < {least}"
     if not half and least > APART:
         few = f"(_a := {first}).size < {APART} or _a.size < {least} and {_BLOCK}"
     return f"kernel({', '.join(arguments)}) if {few} else {many}(kernel, {', '.join(big)})"
+
+
+def _looked_up(rec: Record) -> bool:
+    """Whether half precision goes to one of NumPy's functions of a number, which has a table."""
+    function = rec.field("numpy")
+    return isinstance(function, np.ufunc) and function.nin == function.nout == 1 and function not in halves.TESTS
 
 
 #: Source of the test for an array that owns its memory, or lies in one block of it: of others NumPy begins each row anew.
@@ -266,8 +278,8 @@ _KEEP_DTYPE = frozenset(["expand_reduced", "typed", "divided", "count"])
 """What formulas may call without more ado: it leaves the dtype of gradients."""
 
 
-def _layout(rec: Record, scalar: str | None, half: bool) -> list[str]:
-    """Statements that lay the result out in memory as torch does, where NumPy may not."""
+def _layout(rec: Record, scalar: str | None, half: bool, scaled: bool = False) -> list[str]:
+    """Statements that lay the result out in memory as torch does, where NumPy may not; `scaled` by an `alpha`."""
     if rec.field("layout") == "rows":
         return ["if not _r0.flags.c_contiguous: _r0 = ascontiguousarray(_r0)"]
     if getattr(rec.field("numpy"), "lays_out", False) and not half:
@@ -275,7 +287,9 @@ def _layout(rec: Record, scalar: str | None, half: bool) -> list[str]:
     arrays = [_raw(p) for p in layout_operands(rec, scalar)]
     if len(arrays) < 2 and (scalar or rec.field("layout") is None):  # NumPy keeps the order of a lone operand
         return []
-    if f"(_a := {arrays[0]})" in _call(rec, scalar, half):
+    if "in_order(" in (call := _call(rec, scalar, half)) and not scaled:  # which has seen to it
+        return []
+    if f"(_a := {arrays[0]})" in call:
         arrays[0] = "_a"
     # Of two, the first decides where it has an order at all; where neither says everything, as of rows and columns that broadcast, NumPy
     # goes by torch's rule.
@@ -285,7 +299,7 @@ def _layout(rec: Record, scalar: str | None, half: bool) -> list[str]:
 
 
 def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number: bool = False, half: bool = False,
-          complexes: bool = False) -> list[str]:
+          complexes: bool = False, scaled: bool = False) -> list[str]:
     """Statements that turn `_r` into the output tensors, record the entry, and return. With `number`, those for 0-dim results, whose
     entry notes the inputs' dtype where its formulas would change it; with `half` those for half precision, where numbers widen too, with
     `complexes` those for complex numbers."""
@@ -308,7 +322,7 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
             out.append(f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i}, _k.np)" if rec.result == "same" else
                    f"if _r{i}.__class__ is not ndarray: _r{i} = asarray(_r{i})")
         if i == 0 and not number:
-            out += _layout(rec, scalar, half)
+            out += _layout(rec, scalar, half, scaled)
         out.append(f"_k{i} = {_kind(rec, i)}")
         out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
         if f"_v{i}" not in saved:
@@ -569,7 +583,7 @@ def _scaled_lines(rec: Record, guard: list[str], half: bool, check: list[str]) -
     """The branch for an `alpha` other than 1, which scales the second of two floating-point tensors."""
     if half:
         condition, lines = _scaled_half(rec)
-        return [f"        elif {condition}:", *check, *[f"            {line}" for line in lines], *_wrap(rec, half=True)] if lines else []
+        return [f"        elif {condition}:", *check, *[f"            {line}" for line in lines], *_wrap(rec, half=True, scaled=True)] if lines else []
     alpha = next((p.name for p in rec.params if p.scales), None)
     if alpha is None or rec.result != "same":
         return []
@@ -586,7 +600,7 @@ def _scaled_lines(rec: Record, guard: list[str], half: bool, check: list[str]) -
     tests = [*guard, _in("_k", "Q_FLOAT"), f"{b.name}._k is _k", f"({alpha}.__class__ is float or {alpha}.__class__ is int)"]
     return [f"        elif {' and '.join(tests)}:",
             f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
-            f"            _r = kernel(_a := {a.name}._data, {b.name}._data * _o)", *_wrap(rec)]
+            f"            _r = kernel(_a := {a.name}._data, {b.name}._data * _o)", *_wrap(rec, scaled=True)]
 
 
 def _gather_lines(rec: Record) -> list[str]:
@@ -853,6 +867,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         plain = cells["kernel"]
         cells |= {"kernel": half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened, "with_number": with_number}
         cells |= {"check": rec.field("check"), "checked": set()}
+        if _looked_up(rec):
+            cells["table"] = halves.of_ufunc(rec.field("numpy"))
     if rec.returns_list:
         cells["several"] = frontend.list_type(rec)
     if inplace and is_ufunc(rec) and getattr(rec.field("many"), "numpys", False):

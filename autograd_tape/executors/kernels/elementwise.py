@@ -22,7 +22,7 @@ import numpy as np
 from ...annotations import Fn
 from ._on_demand import _NEVER, LazyModule, contiguous, state
 from .halves import bits, compute_array, narrow, widened
-from .handy import Exact, Handy
+from .handy import Exact, Handy, Run
 from .select import choose
 from .sharing import dense, share_elements
 from ...warned import ignoring
@@ -187,6 +187,13 @@ def one_pass(
                 return narrow(formula(widened(x), *options), x.dtype)
             return formula(x, *options)
 
+        def by(char: str, n: int, *options: Any) -> tuple[Run, float, float] | None:
+            if (run := ready.get(char)) is None or state.fused == _NEVER or not exact and n < state.half:
+                return None
+            given = options if numbers is None else numbers(*options)
+            return None if given is None else (run, *given, *_PADDING[len(given)])
+
+        kernel.by = by  # type: ignore[attr-defined]
         kernel.simple = exact or simple  # type: ignore[attr-defined]
         kernel.at_once = _TABLED if exact or simple else _SPARED  # type: ignore[attr-defined]
         return takes_half(kernel)

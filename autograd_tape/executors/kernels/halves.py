@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, overload
 
@@ -12,12 +13,12 @@ from ...dtypes import converted
 from ...strided import empty_in_order
 from ...warned import ignoring
 from ._on_demand import LazyModule, is_half, state
-from .handy import Exact, Handy
+from .handy import Exact, Handy, Run
 from .sharing import share_elements
 
 __all__ = [
-    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "bits", "by_element", "cast", "compute_array", "narrow", "recast", "single", "tabled",
-    "tested", "ufunc", "widened", "with_signs",
+    "BITS", "CAST", "FEW", "OF_SIGNS", "SINGLE", "TABLES", "TESTS", "bits", "by_element", "cast", "compute_array", "narrow", "of_ufunc",
+    "recast", "simply", "single", "tabled", "tested", "ufunc", "widened", "with_signs",
 ]
 
 _compiled = LazyModule("elementwise")
@@ -105,13 +106,31 @@ class _Tabled:
         #: Up to how many it is, where machine code computes them.
         self.at_once: int = getattr(function, "at_once", 0)
         self.formula = getattr(function, "formula", None)
+        #: What says by dtype, numbers and what says how by which machine code the function goes, with its two numbers; None by none.
+        self.by: Callable[..., tuple[Run, float, float] | None] | None = getattr(function, "by", None)
         #: By the dtype, the threshold for compiled kernels and what says how: the table, or how often it would have served.
         self.found: dict[tuple[object, ...], np.ndarray | int] = {}
+        #: By how many numbers, and what says how: what computed them last, by a table or two numbers.
+        self.ready: dict[object, tuple[np.dtype, int, Run, np.ndarray | None, float, float]] = {}
 
     def __call__(self, x: np.ndarray, *how: Any) -> Any:
-        if state.half <= x.size <= self.at_once:
-            return self.function(x, *how)
-        if ((n := x.size) <= _TABLED or 2 * _TABLED <= n < self.end) and (char := x.dtype.char) in "eE":
+        n, dtype = x.size, x.dtype
+        if (ready := self.ready.get((n, *how) if how else n)) is not None and ready[0] is dtype and ready[1] == state.fused:
+            rows = x if x.flags.c_contiguous else x.T
+            out = np.empty(rows.shape, dtype)
+            _, _, kernel, values, a, b = ready
+            try:
+                if values is None:
+                    kernel(n, 1, rows, out, a, b)
+                else:
+                    kernel(n, 1, rows, values, out)
+            except TypeError:  # neither rows nor columns, or memory that is not aligned
+                pass
+            else:
+                return out if rows is x else out.T
+        if state.half <= n <= self.at_once:
+            return self._computed(x, how)
+        if (n <= _TABLED or 2 * _TABLED <= n < self.end) and (char := x.dtype.char) in "eE":
             rows = x
             if not x.flags.c_contiguous:  # columns are rows of the transposed
                 if not x.flags.f_contiguous:
@@ -127,6 +146,7 @@ class _Tabled:
                     out = np.empty(rows.shape, x.dtype)
                     if n < _ALONE:
                         run(n, 1, rows, table, out)
+                        self._note(n, how, dtype, run, table)  # type: ignore[arg-type]
                     else:
                         share_elements(_compiled.lookup, char, n, rows, table, out)
                     return out if rows is x else out.T
@@ -139,7 +159,20 @@ class _Tabled:
             self.count(key, table + (n >> 12), x.dtype, size, how)
             if rows is not x:
                 return self.function(rows, *how).T
+        return self._computed(x, how)
+
+    def _computed(self, x: np.ndarray, how: tuple[Any, ...]) -> Any:
+        """The function itself, whose machine code is at once asked from the next call on."""
+        if self.by is not None and x.dtype.isnative and x.size < _ALONE and (found := self.by(x.dtype.char, x.size, *how)) is not None:
+            run, a, b = found
+            self._note(x.size, how, x.dtype, run, None, a, b)
         return self.function(x, *how)
+
+    def _note(self, n: int, how: tuple[Any, ...], dtype: np.dtype, run: Run, table: np.ndarray | None, a: float = 0.0, b: float = 0.0
+              ) -> None:
+        if len(self.ready) > _MOST:
+            self.ready.clear()
+        self.ready[(n, *how) if how else n] = dtype, state.fused, run, table, a, b
 
     def count(self, key: tuple[object, ...], calls: int, half: np.dtype, size: int, how: tuple[Any, ...]) -> None:
         """Note a call; the last of many makes the table, unless there are zeros among what says how, of which keys see no sign, or Python
@@ -157,7 +190,7 @@ class _Tabled:
 
 tabled = _Tabled
 #: By NumPy's functions: those that are looked up, and those that are so where there is no other way.
-_UFUNCS: dict[Fn, _Tabled] = {}
+TABLES: dict[Fn, _Tabled] = {}
 _OTHERS: dict[Fn, _Tabled] = {}
 
 
@@ -233,11 +266,11 @@ def tested(function: Fn, a: np.ndarray) -> np.ndarray:
     words = a.view(_BITS)
     if function is np.signbit:
         return np.greater_equal(words, _SIGN)
-    test, of = _TESTS[function]
+    test, of = TESTS[function]
     return test(np.bitwise_and(words, _MAGNITUDE), _INFINITY[a.dtype.char] if of is None else of)
 
 
-_TESTS: dict[Fn, tuple[Fn, np.ndarray | None]] = {
+TESTS: dict[Fn, tuple[Fn, np.ndarray | None]] = {
     np.isnan: (np.greater, None), np.isinf: (np.equal, None), np.isfinite: (np.less, None), np.signbit: (np.greater_equal, None),
     np.logical_not: (np.equal, np.array(0, _BITS))}
 """The comparisons of their bits without the sign, with those of infinity, or with others."""
@@ -254,22 +287,51 @@ def ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     if a.itemsize > 2:
         wide: np.ndarray = function(*arrays)
         return wide
-    if (made := _UFUNCS.get(function)) is not None and a.size >= FEW[0] and a.dtype.isnative:  # of one array
+    if (made := TABLES.get(function)) is not None and a.size >= FEW[0] and a.dtype.isnative:  # of one array
         result: np.ndarray = made(a)
         return result
-    if len(arrays) == 1 and function.__class__ is np.ufunc and a.dtype.isnative and (
-            kernel := (_OF_FLOAT16 if a.dtype.char == "e" else _SIMPLE).get(function)) is not None and (
-            at_once := _by_kernel(kernel, a)) is not None:
-        return at_once
-    if len(arrays) == 1 and FEW[0] <= a.size and function.__class__ is np.ufunc and a.dtype.isnative:
-        if function in _TESTS and 0 not in a.strides:  # NumPy puts what was expanded innermost
-            return tested(function, a)
-        tables = _OTHERS if function in _OF_FLOAT16 or function in _TESTS else _UFUNCS
-        if (made := tables.get(function)) is None:
-            tables[function] = made = _Tabled(partial(_ufunc, function))
-        result = made(a)
-        return result
+    if len(arrays) == 1 and function.__class__ is np.ufunc and a.dtype.isnative:
+        return _of_one(function, a)
     return _ufunc(function, *arrays)
+
+
+def _of_one(function: np.ufunc, a: np.ndarray) -> np.ndarray:
+    kernel = (_OF_FLOAT16 if a.dtype.char == "e" else _SIMPLE).get(function)
+    if kernel is not None and (at_once := _by_kernel(kernel, a)) is not None:
+        of_ufunc(function)
+        return at_once
+    if a.size < FEW[0]:
+        return _ufunc(function, a)
+    if function in TESTS and 0 not in a.strides:  # NumPy puts what was expanded innermost
+        return tested(function, a)
+    if function not in _OF_FLOAT16 and function not in TESTS:
+        made = of_ufunc(function)
+    else:
+        made = _OTHERS.get(function) or _OTHERS.setdefault(function, _Tabled(partial(_ufunc, function)))
+    result: np.ndarray = made(a)
+    return result
+
+
+def of_ufunc(function: np.ufunc) -> _Tabled:
+    """NumPy's function of many numbers of half precision, which is none of `TESTS`: by a table, or by machine code where quicker."""
+    if (made := TABLES.get(function)) is None:
+        TABLES[function] = made = _Tabled(
+            simply(function)(partial(_of_one, function)) if function in _OF_FLOAT16 else partial(_ufunc, function))
+    return made
+
+
+def simply(function: np.ufunc) -> Callable[[Fn], Fn]:
+    """Marks a kernel that is one of NumPy's functions of a number, of half precision by machine code and not by a table."""
+    def by(char: str, n: int, decimals: int | None = None) -> tuple[Run, float, float] | None:
+        run = None if decimals else (_OF_FLOAT16 if char == "e" else _SIMPLE)[function].over(char, n, state.half)
+        return None if run is None else (run, 0.0, 0.0)
+
+    def decorate(kernel: Any) -> Fn:
+        kernel.simple, kernel.by = True, by
+        marked: Fn = kernel
+        return marked
+
+    return decorate
 
 
 def _ufunc(function: Fn, *arrays: np.ndarray) -> np.ndarray:

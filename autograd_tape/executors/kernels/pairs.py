@@ -7,23 +7,25 @@ once its machine code is at hand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from math import prod
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ...annotations import Fn
-from ...strided import contiguous_strides, memory_order, stretch
-from ._on_demand import _NEVER, state
-from .halves import narrow, ufunc, widened, with_signs
+from ...strided import contiguous_strides, laid_out, memory_order, stretch
+from ._on_demand import state
+from .halves import FEW as HALVES
+from .halves import TABLES, narrow, ufunc, widened, with_signs
 from .handy import LITTLE, Exact, Run
 from .integers import shifted
 from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
-    "FEW", "LEAST", "MANY", "OF_UFUNC", "SHIFTS", "SLOW", "Pairs", "geometry", "gives_many", "halved", "in_rows", "in_three", "joint",
-    "known", "neighbours", "pairwise", "steps_along", "steps_of", "ufunc2",
+    "FEW", "LEAST", "MANY", "OF_UFUNC", "SHIFTS", "SLOW", "Pairs", "geometry", "gives_many", "halved", "halves_in_order", "in_order",
+    "in_rows", "in_three", "joint", "known", "neighbours", "pairwise", "steps_along", "steps_of", "ufunc2",
 ]
 
 _MOST = 1024
@@ -195,6 +197,41 @@ def _turned(a: np.ndarray, turn: Turn) -> np.ndarray:
     return rows.copy("C") if copied else rows
 
 
+_empty = np.empty
+Turning = Callable[[np.ndarray], np.ndarray]
+_TRANSPOSED: Turning = attrgetter("T")
+
+
+def _turns(x: np.ndarray, z: np.ndarray) -> tuple[Turning | None, Turning | None]:
+    """How `in_rows` turns two operands of their geometry, None for not at all."""
+    if x.flags.c_contiguous and z.flags.c_contiguous:
+        return None, None
+    if x.shape == z.shape and x.flags.f_contiguous and z.flags.f_contiguous and 1 not in x.shape and 0 not in x.shape:
+        return _TRANSPOSED, _TRANSPOSED
+    way = _in_any_order(x.shape, x.strides, z.shape, z.strides, x.itemsize)
+    assert way is not None
+    return _turning(x.ndim, way[0]), _turning(z.ndim, way[1])
+
+
+def _turning(ndim: int, turn: Turn) -> Turning | None:
+    if turn == (None, tuple(range(ndim)), False, 0):
+        return None
+    return _TRANSPOSED if turn == (None, _BACKWARDS[ndim], False, 0) else partial(_turned, turn=turn)
+
+
+def _with_sizes(run: Run, n: int, n1: int, n2: int, n3: int, x1: int, x2: int, x3: int, z1: int, z2: int, z3: int) -> Fn:
+    """A kernel that is called with arrays alone, in less time than with a tuple of sizes."""
+    def with_sizes(x: np.ndarray, z: np.ndarray, y: np.ndarray) -> None:
+        run(n, 1, x, z, y, n1, n2, n3, x1, x2, x3, z1, z2, z3)
+
+    return with_sizes
+
+
+Plan = tuple[int, Fn, tuple[int, ...], np.dtype, "Turning | None", "Turning | None", "tuple[int, ...] | None"]
+"""How a function of two arrays of a geometry goes: the threshold of compiled kernels for which it does, the kernel, the shape and dtype of
+what it writes, how the operands are turned, and the order of the result's axes from there."""
+
+
 class Pairs:
     """A function of two numbers. What it gives has the dtype of its operands, or is true or false.
 
@@ -206,39 +243,45 @@ class Pairs:
         cheap: whether NumPy makes one pass of numbers that it need not convert.
     """
 
-    __slots__ = ("_chars", "_cheap", "_exact", "_kernel", "_ready", "_result")
+    __slots__ = ("_chars", "_cheap", "_kernel", "_plans", "_result", "exact")
 
     def __init__(self, name: str, chars: str = "fdeE", exact: bool = True, test: bool = False, cheap: bool = False) -> None:
-        self._kernel, self._chars, self._exact, self._cheap = Exact("pairs", name), frozenset(chars), exact, cheap
+        self._kernel, self._chars, self.exact, self._cheap = Exact("pairs", name), frozenset(chars), exact, cheap
         self._result = np.dtype(bool) if test else None
-        #: Machine code that is at hand for few numbers, where it has NumPy's bits.
-        self._ready: dict[np.dtype, Run] = {}
+        #: By whether NumPy does it well, and the operands' geometry and dtype: how few numbers go to machine code.
+        self._plans: tuple[dict[object, Plan], dict[object, Plan]] = {}, {}
 
     def __call__(self, x: np.ndarray, z: np.ndarray, numpys: bool = False) -> np.ndarray | None:
         """The function of two arrays; None where NumPy is to compute it, as where NumPy does it well (`numpys`), and results are few."""
-        dtype, of_x, of_z = x.dtype, x.shape, z.shape
+        dtype = x.dtype
         if dtype is not z.dtype:
             return None
-        if x.flags.c_contiguous and z.flags.c_contiguous:  # as `in_rows`, whose frame is spared
-            found, back = known.get((of_x, of_z)) or geometry(of_x, of_z), None
-            if found is None:
+        key = ((x.shape, z.shape, dtype) if x.flags.c_contiguous and z.flags.c_contiguous else
+               (x.shape, z.shape, x.strides, z.strides, dtype))
+        plan = self._plans[numpys].get(key)
+        if plan is not None and plan[0] == state.fused:
+            _, run, shape, result, turn_x, turn_z, back = plan
+            y = _empty(shape, result)
+            try:
+                run(x if turn_x is None else turn_x(x), z if turn_z is None else turn_z(z), y)
+            except TypeError:  # memory that is not aligned
                 return None
-            shape, n, sizes = found
-        else:
-            turned = in_rows(x, z, not numpys, numpys) if dtype.char in self._chars else None
-            if turned is None:
-                return None
-            x, z, (shape, n, sizes), back = turned
-        if numpys and n < (LEAST if of_x == of_z and x.strides == z.strides else FEW):
+            return y if back is None else y.transpose(back)
+        if dtype.char not in self._chars or (way := in_rows(x, z, not numpys, numpys)) is None:
             return None
-        run = self._ready.get(dtype) if n < LITTLE and state.fused != _NEVER else None
-        if run is None and (run := self._found(dtype, n)) is None:
+        of_x, of_z, (shape, n, sizes), back = way
+        least = LEAST if x.shape == z.shape and x.strides == z.strides else 1 if self.exact else FEW
+        if numpys and n < least or (found := self._found(dtype, n)) is None:
             return None
         y = np.empty(shape, self._result or dtype)
         try:
-            run(n, 1, x, z, y, *sizes)
+            found(n, 1, of_x, of_z, y, *sizes)
         except TypeError:  # memory that is not aligned
             return None
+        if n < LITTLE:
+            if len(self._plans[numpys]) > _MOST:
+                self._plans[numpys].clear()
+            self._plans[numpys][key] = (state.fused, _with_sizes(found, n, *sizes), shape, y.dtype, *_turns(x, z), back)
         return y if back is None else y.transpose(back)
 
     def _found(self, dtype: np.dtype, n: int) -> Run | None:
@@ -247,12 +290,9 @@ class Pairs:
         if char not in self._chars:
             return None
         many = state.cheap if self._cheap and char not in "eE" else state.fused
-        if not self._exact and n < (many if char not in "eE" else many >> 4):
+        if not self.exact and n < (many if char not in "eE" else many >> 4):
             return None
-        run = self._kernel.over("B" if char == "?" else char, n, many)
-        if run is not None and self._exact and n < LITTLE:
-            self._ready[dtype] = run
-        return run
+        return self._kernel.over("B" if char == "?" else char, n, many)
 
     def neighbours(self, x: np.ndarray, dim: int) -> np.ndarray | None:
         """The function of each element along a dimension, but the first, and the one before it; None where NumPy is to compute it."""
@@ -303,10 +343,16 @@ OF_UFUNC: dict[object, Pairs] = {
 SHIFTS = frozenset([np.left_shift, np.right_shift])
 #: Those whose loops in NumPy make no vectors.
 SLOW = SHIFTS | {np.copysign, np.nextafter}
+#: Elements up to which one array is laid out as another before NumPy takes both, also by those that take either of equal zeros, by how many
+#: there are and how they lie.
+_MOVED, _MOVED_BY = 16384, {np.fmax: 0, np.fmin: 0, np.maximum: LEAST, np.minimum: LEAST}
 
 
 def halved(function: Fn, *arrays: np.ndarray) -> np.ndarray:
     """NumPy's function of arrays of half precision, of which there are many numbers."""
+    if (table := TABLES.get(function)) is not None and len(arrays) == 1 and arrays[0].size >= HALVES[0] and arrays[0].dtype.isnative:
+        result: np.ndarray = table(*arrays)
+        return result
     if function is np.nextafter:  # of which neighbours in single precision are rounded to the number itself
         return np.nextafter(*arrays)
     if function is np.isnan and arrays[0].flags.forc:
@@ -396,3 +442,27 @@ def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
     parallel_for(len(x), max(1, len(x) // (2 * get_num_threads())), run)
     return out
+
+
+def in_order(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`ufunc2` of a first array that does not lie in rows, in memory as torch has the result. NumPy takes several times as long for two
+    arrays of different orders, longer than to lay one of them out as the other before.
+
+    >>> in_order(np.add, np.ones((2, 3), order="F"), np.ones((2, 3))).strides
+    (8, 16)
+    """
+    if (shape := a.shape) == b.shape and a.flags.f_contiguous and 1 not in shape and 0 < (n := a.size) < BIG:
+        if not b.flags.f_contiguous and n < _MOVED_BY.get(function, _MOVED):
+            b = b.copy("F")
+        if b.flags.f_contiguous and (n < LEAST or function not in SLOW):
+            return function(a, b)
+    return laid_out(function(a, b) if a.size < FEW > b.size else ufunc2(function, a, b), a, b)
+
+
+def halves_in_order(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """`in_order` of half precision."""
+    if (shape := a.shape) == b.shape and a.flags.f_contiguous and 1 not in shape and 0 < (n := a.size) < _MOVED:
+        if not b.flags.f_contiguous:
+            b = b.copy("F")
+        return function(a, b) if n < 2 * FEW else laid_out(halved(function, a, b), a, b)
+    return laid_out(function(a, b) if a.size < FEW > b.size else halved(function, a, b), a, b)

@@ -35,15 +35,15 @@ _clip = _core.umath.clip  # the ufunc behind np.clip
 # -- rounding -------------------------------------------------------------------------------------------------------
 
 
-def _rounding(ufunc: Fn) -> Fn:
+def _rounding(ufunc: np.ufunc) -> Fn:
     """A kernel that rounds floating-point numbers and leaves integers as they are."""
+    @halves.simply(ufunc)
     def kernel(input: np.ndarray) -> np.ndarray:
         char = input.dtype.char
         if char == "f" or char == "d":
             return ufunc(input)
         return np.positive(input) if input.dtype.kind in "iu" else halves.ufunc(ufunc, input)
 
-    kernel.simple = True  # type: ignore[attr-defined]
     return kernel
 
 
@@ -163,7 +163,7 @@ def _round(input: np.ndarray, decimals: int | None = None) -> np.ndarray:
     return np.rint(input) if input.itemsize > 2 else halves.ufunc(np.rint, input)
 
 
-_round.simple = _round.takes_half = True  # type: ignore[attr-defined]
+halves.simply(np.rint)(_round).takes_half = True  # type: ignore[attr-defined]
 
 
 @one_pass("digits", exact=True)

@@ -79,7 +79,7 @@ def _rectified_many(input: np.ndarray) -> np.ndarray:
     return np.maximum(ZERO.get(input.dtype.char, 0), input)  # of equal zeros the second: -0 stays, as in torch
 
 
-_rectified.simple, _rectified.at_once = True, _rectified_many.at_once  # type: ignore[attr-defined]
+_rectified.simple, _rectified.at_once, _rectified.by = True, _rectified_many.at_once, _rectified_many.by  # type: ignore[attr-defined]
 
 
 @op("relu(Tensor input, bool inplace=False) -> Tensor", family="unary", result="same", inplace=True, out=False,
