@@ -238,6 +238,8 @@ RANGES: dict[str, dict[str, tuple[int, int]]] = {
                        **dict.fromkeys(("a1", "a", "a2", "b1", "b", "b2"), (0, 2))},
     "products.multiply": {**dict.fromkeys(("na", "nb", "nc"), (4, 20)), **dict.fromkeys("bmkp", (1, 2)),
                           **dict.fromkeys(("a1", "a2", "a3", "b1", "b2", "b3", "c1", "c2", "c3"), (0, 2))},
+    "embedding.put_lying": {"n": (1, 9), "k": (0, 2), "d": (0, 2), "one": (1, 1)},
+    "moved.write_where": {"n": (1, 9), "k": (1, 9), "v": (1, 3), "d": (0, 2), "one": (1, 1)},
     "random.shuffle": {"m": (0, 9), "n": (0, 9)}, "random.uniform_f64": {"n": (0, 4)},
     "drawn.normals": {"n": (16, 17), "m": (16, 33)}, "drawn.choices": {"rows": (0, 3), "n": (1, 4), "count": (0, 3)},
     **dict.fromkeys(("in_place.tested", "in_place.combined"), {

@@ -18,12 +18,13 @@ from ...warned import ignoring
 from ._on_demand import _NEVER, LazyModule, contiguous, is_half, state, within
 from .halves import compute_array, recast, widened
 from .handy import Handy, Run
+from .moved import steps_of
 from .sharing import MOVED, parallel_for, parallel_rows, share_rows, zeros
 from .reduce import add_at
 
 __all__ = [
     "ELEMENTS", "FLAT", "MEAN", "ONE", "ONE_PART", "PARTS", "bags", "embedding", "embedding_backward", "gather", "gathered",
-    "how_added", "index_add", "memory", "neutral_of", "places", "plain_axis", "put_others", "put_where", "scatter", "scatter_add",
+    "how_added", "index_add", "memory", "neutral_of", "places", "plain_axis", "put_others", "scatter", "scatter_add",
     "segments", "segments_gradient",
 ]
 
@@ -380,7 +381,7 @@ def put_others(array: np.ndarray, dim: int, index: np.ndarray, others: np.ndarra
     if (plan := _plans.get(key)) is None and (plan := _to_put(key, array, others)) is None:
         return not others.flags.c_contiguous and put_others(array, dim, index, contiguous(others), how, kept, by)
     run, outer, how_taken, scratch, rest = plan
-    target, given = (array, others) if not how_taken else _as_taken(array, others, how_taken)
+    target, given = (array, others) if not how_taken else (array.T, others) if how_taken < 0 else _as_taken(array, others, how_taken)
     try:
         if scratch is None:
             run(outer, 1, target, index, given, *rest)
@@ -397,7 +398,7 @@ def _to_put(key: tuple[Any, ...], array: np.ndarray, others: np.ndarray) -> _Pla
     """The way to the kernel that does what `put_others` says."""
     _, shape, strides, dim, size, given, steps, how, kept, by = key
     if by == FLAT and not array.flags.c_contiguous:
-        return None
+        return _to_put_lying(key, array, others)
     geometry, char = _geometry(shape, strides, array.itemsize, dim, size, given, steps, by), array.dtype.char
     if how is None:
         return _planned(key, _scattered, _char(array.dtype), array, others, geometry)
@@ -411,6 +412,16 @@ def _to_put(key: tuple[Any, ...], array: np.ndarray, others: np.ndarray) -> _Pla
     if mean:
         return _planned(key, _reduced, kernel, array, others, geometry, lambda n: (neutral, np.empty(n, np.int64)), 0, 1)
     return _planned(key, _reduced, kernel, array, others, geometry, None, neutral, _UNNAMED, how, 0)
+
+
+def _to_put_lying(key: tuple[Any, ...], array: np.ndarray, others: np.ndarray) -> _Plan | None:
+    """The same of an array that is not in rows, whose elements an index counts so; sums of half precision are others'."""
+    char, shape, strides, _, size, given, _, how, *_ = key
+    n, kernel = prod(size), _char(array.dtype) if how is None else _ADDED.get(char, "")
+    if not n or n != prod(given) or min(*strides, *others.strides) < 0 or not others.flags.c_contiguous or not kernel or (
+            run := _lying.of(kernel, n)) is None:
+        return None
+    return _kept(key, (run, 1, _how_taken(array, others), None, (*steps_of(shape, strides, array.itemsize), _HOW[how], 1)))
 
 
 def _sums(n: int) -> tuple[np.ndarray, ...]:
@@ -460,14 +471,26 @@ def _planned(key: tuple[Any, ...], hand: Handy, char: str, array: np.ndarray, ot
             if hand is not _gathered and not alone and not within(index, v):  # before anybody begins to write
                 raise IndexError("an index is out of bounds")
             hand.share(char, items, along * inner, 2, target, index, *rest)
-    how_taken = (not array.flags.c_contiguous) + 2 * (not others.flags.c_contiguous) + 4 * (array.dtype.char not in _AS_THEY_ARE)
+    return _kept(key, (run, outer, _how_taken(array, others), scratch, (*first, *geometry)))
+
+
+def _kept(key: tuple[Any, ...], plan: _Plan) -> _Plan:
     if len(_plans) >= _KEPT:
         _plans.clear()
-    return _plans.setdefault(key, (run, outer, how_taken, scratch, (*first, *geometry)))
+    return _plans.setdefault(key, plan)
+
+
+def _how_taken(array: np.ndarray, others: np.ndarray) -> int:
+    """How arrays are taken (see `_as_taken`), which of columns alone is a view less: -1."""
+    if array.flags.f_contiguous and not array.flags.c_contiguous and others.flags.c_contiguous and array.dtype.char in _AS_THEY_ARE:
+        return -1
+    return (not array.flags.c_contiguous) + 2 * (not others.flags.c_contiguous) + 4 * (array.dtype.char not in _AS_THEY_ARE)
 
 
 def _as_taken(array: np.ndarray, others: np.ndarray, how: int) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays as kernels take them: the memory of the first (1, 3, ...), of the second (2, 3, ...), as what is as wide (from 4 on)."""
+    if how < 0:
+        return array.T, others
     array, others = memory(array) if how & 1 else array, memory(others) if how & 2 else others
     return (array, others) if how < 4 else (array.view(char := _char(array.dtype)), others.view(char))
 
@@ -522,21 +545,6 @@ def scatter_add(out: np.ndarray, axis: int, index: np.ndarray, source: np.ndarra
         part = source if source.shape == index.shape else source[tuple([slice(0, n) for n in index.shape])]
         line, at = _line(out, axis, index)
         add_at(line, at.reshape(-1), part.reshape(-1))
-
-
-def put_where(out: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
-    """Puts elements of the same dtype one after the other where a mask of the same shape is set, which is no more often than there are
-    any; all C-contiguous. False where it did not."""
-    char = _AS_THEY_ARE.get(out.dtype.char)
-    if char is None and (char := _char(out.dtype)):
-        out, source = out.view(char), source.view(char)
-    if not char or (run := _where.of(char, out.size)) is None:
-        return False
-    try:
-        run(out.size, 1, out, mask, source)
-    except TypeError:  # what lies in another order, or is not aligned
-        return False
-    return True
 
 
 def _cut_by(hand: Handy, data: np.ndarray, lengths: np.ndarray | None, offsets: np.ndarray | None,
@@ -665,7 +673,9 @@ def bag_sums(
 _UNNAMED = np.empty(0, np.int64)
 _bags = Handy("embedding", "bags")
 _gathered, _scattered, _reduced = Handy("embedding", "gather"), Handy("embedding", "scatter"), Handy("embedding", "scatter_reduce")
-_summed, _where = Handy("embedding", "scatter_add"), Handy("embedding", "put_where")
+_lying = Handy("embedding", "put_lying")
+_HOW = {None: 0, 0: 1, 2: 2}  # what `put_lying` does for what `put_others` is told: puts, adds, or has the largest
+_summed = Handy("embedding", "scatter_add")
 _segments, _cut, _cut_gradient = [Handy("embedding", name) for name in ("segments", "cut", "cut_gradient")]
 _AS_THEY_ARE = {"f": "f", "d": "d", "l": "l", "e": "e", "E": "H", "H": "H", "?": "B", "B": "B"}
 _REDUCED = {"f": "f", "d": "d", "l": "l", "e": "e", "E": "E", "?": "B", "B": "B"}  # the dtypes that kernels reduce

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ._on_demand import LazyModule, state
-from .handy import LITTLE, Handy
+from ._on_demand import _NEVER, LazyModule, state
+from .handy import LITTLE, Handy, Run
 from .sharing import MOVED, copy
 
-__all__ = ["clear_outside", "fill_where", "lying", "places", "triangle", "turned"]
+__all__ = ["clear_outside", "fill_where", "lying", "places", "put_where", "steps_of", "triangle", "turned"]
 
 _compiled = LazyModule("moved")
 _turn, _triangle, _cut = Handy("moved", "turn"), Handy("moved", "triangle"), Handy("moved", "cut")
-_where, _lying = Handy("moved", "fill_where"), Handy("moved", "lying")
+_where, _lying_where, _lying = Handy("moved", "fill_where"), Handy("moved", "write_where"), Handy("moved", "lying")
 _FEW = 16384  # elements that nobody shares
 _NEAR = 64  # lines of columns that a cache holds side by side
 _KINDS = {c: c for c in "fdlHB"} | {"E": "H", "?": "B"}  # of dtypes that kernels of what is written anew take as they are
+_in_rows = Handy("embedding", "put_where")
+_KEPT = 2048  # ways that are kept
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
@@ -107,51 +110,123 @@ def clear_outside(x: np.ndarray, k: int, lower: bool) -> bool:
     >>> clear_outside(np.ones((2, 2))[:, :1], 0, True)
     False
     """
-    char, size = MOVED.get(x.itemsize), x.size
-    if char is None or not size or (run := _cut.of(char, size)) is None and size < state.fused:
+    if state.fused == _NEVER:
         return False
-    n, m = x.shape[-2:]
-    if not x.flags.c_contiguous:
-        x, n, m, k, lower = x.swapaxes(-1, -2), m, n, -k, not lower
-    if size > _FEW and (m < _SHORT or not x.flags.carray):  # many short rows NumPy cuts column by column
+    key = x.shape, x.strides, x.dtype.char, k, lower
+    if (plan := _plans.get(key)) is None and (plan := _to_cut(key, x)) is None:
         return False
-    rows, first = size // m, max(-n, min(k, m)) - (not lower)
-    x = x if x.dtype.char in _AS_THEY_ARE else x.view(char)
+    run, rows, turned, char, rest = plan
+    if turned:
+        x = x.T if x.ndim == 2 else x.swapaxes(-1, -2)
     try:
-        if run is None or size > _FEW:
-            _cut.share(char, rows, m, 1, x, rows, m, n, first, int(lower))
-        else:  # a frame less
-            run(rows, 1, x, rows, m, n, first, int(lower))
+        run(rows, 1, x if char is None else x.view(char), *rest)
     except TypeError:  # what lies in another order, or is not aligned
         return False
     return True
 
 
+_Plan = tuple[Run, int, bool, "str | None", tuple[int, ...]]
+"""What runs a kernel, and how many items it has; whether the array is turned before, as what it is taken, and what else it is told."""
+_plans: dict[tuple[Any, ...], _Plan] = {}  # by all that they depend on, which costs one look
+
+
+def _to_cut(key: tuple[Any, ...], x: np.ndarray) -> _Plan | None:
+    """The way to the kernel that does what `clear_outside` says, which is kept; None where there is none at hand."""
+    *_, own, k, lower = key
+    size, char = x.size, _KINDS.get(own) or MOVED.get(x.itemsize)
+    if x.ndim < 2 or char is None or not size or (run := _cut.of(char, size)) is None and size < state.fused:
+        return None
+    n, m = x.shape[-2:]
+    if turned := not x.flags.c_contiguous:
+        x, n, m, k, lower = x.swapaxes(-1, -2), m, n, -k, not lower
+    rows, kept = size // m, max(-n, min(k, m))
+    many = rows // n * _box(n, m, kept + (1 if lower else -1), not lower) > _FEW
+    if size > _FEW and (m < _SHORT and many or not x.flags.carray):  # many short rows NumPy cuts column by column
+        return None
+    if many:
+        def run(items: int, _: int, *given: Any) -> None:
+            _cut.share(char, items, m, 1, *given)
+    elif run is None:
+        run = _cut.surely(char)
+    if len(_plans) >= _KEPT:
+        _plans.clear()
+    rest = rows, m, n, kept - (not lower), int(lower)
+    return _plans.setdefault(key, (run, rows, turned, None if own in _KINDS else char, rest))
+
+
 def fill_where(x: np.ndarray, mask: np.ndarray, value: np.ndarray) -> bool:
-    """Sets elements to a 0-dim array of the same dtype where a mask is set that is broadcast to them; False where they lie in such an order
-    that there is no kernel, or none is at hand.
+    """Sets elements to a 0-dim array of the same dtype where a mask is set that is broadcast to them; False where they do not lie in rows
+    or in columns, or no kernel is at hand.
 
     >>> fill_where(np.ones((2, 2))[:, :1], np.ones(2, bool), np.zeros(()))
     False
     """
-    char = MOVED.get(x.itemsize)
-    if char is None or (run := _where.of(char, x.size)) is None and x.size < state.fused:
+    return _write_where(x, mask, value, False)
+
+
+def put_where(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
+    """The same with one element of the source, which has enough, after the other, in the order of rows.
+
+    >>> put_where(np.ones((2, 2))[:, :1], np.ones(2, bool), np.zeros(2))
+    False
+    """
+    if x.flags.c_contiguous and mask.flags.c_contiguous and mask.shape == x.shape and (char := _KINDS.get(x.dtype.char)) is not None and (
+            run := _in_rows.of(char, x.size)) is not None:
+        try:
+            run(x.size, 1, x, mask, source)
+            return True
+        except TypeError:  # what is not aligned, or a source that lies in another order
+            return False
+    return _write_where(x, mask, source, True)
+
+
+def _write_where(x: np.ndarray, mask: np.ndarray, values: np.ndarray, in_order: bool) -> bool:
+    if state.fused == _NEVER:
         return False
-    rows = x.flags.c_contiguous
-    sizes = _repeated(x.shape, mask.shape, rows)
-    if not rows:
-        x = x.T
-        if mask.ndim > 1:
-            mask = mask.T
-    if sizes is None or not x.flags.carray or not mask.flags.carray:
+    key = x.shape, x.strides, x.dtype.char, mask.shape, mask.strides, in_order
+    if (way := _ways.get(key)) is None and (way := _to_write(key, x, mask)) is None:
         return False
-    if x.dtype.char not in _AS_THEY_ARE:
-        x, value = x.view(char), value.view(char)
-    if run is not None and x.size < _FEW:
-        run(sizes[0], 1, x, mask, value, *sizes)
-    else:
-        _where.share(char, sizes[0], sizes[1] * sizes[2], 1, x, mask, value, *sizes)
+    run, items, turned, mask_turned, char, rest = way
+    if char is not None:
+        x, values = x.view(char), values.view(char)
+    try:
+        run(items, 1, x.T if turned else x, mask.T if mask_turned else mask, values, *rest)
+    except TypeError:  # what lies in another order, or is not aligned
+        return False
     return True
+
+
+_ways: dict[tuple[Any, ...], tuple[Run, int, bool, bool, str | None, tuple[Any, ...]]] = {}  # as `_plans`, and whether a mask is turned
+
+
+def _to_write(key: tuple[Any, ...], x: np.ndarray, mask: np.ndarray) -> tuple[Run, int, bool, bool, str | None, tuple[Any, ...]] | None:
+    """The way to the kernel that does what `_write_where` says, which is kept."""
+    *_, in_order = key
+    own, size, flags, of_mask = x.dtype.char, x.size, x.flags, mask.flags
+    char = _KINDS.get(own) or MOVED.get(x.itemsize)
+    if char is None or not size or not flags.forc or not of_mask.forc or mask.ndim > x.ndim:
+        return None
+    rows, items = flags.c_contiguous, 1
+    alike = not in_order and (of_mask.c_contiguous if rows else of_mask.f_contiguous)
+    sizes = _repeated(x.shape, mask.shape, rows) if alike else None
+    hand = _lying_where if sizes is None else _where
+    if (run := hand.of(char, size)) is None and (size < state.fused or in_order):
+        return None
+    rest: tuple[Any, ...]
+    if sizes is not None:
+        items, rest = sizes[0], sizes
+        if run is None or size >= _FEW:
+            def run(items: int, _: int, *given: Any) -> None:
+                hand.share(char, items, sizes[1] * sizes[2], 1, *given)
+    else:
+        run = run or hand.surely(char)
+        order = slice(None) if in_order or rows else slice(None, None, -1)  # of elements in memory
+        of_rows = np.broadcast_to(mask, x.shape).strides
+        rest = *steps_of(x.shape[order], x.strides[order], x.itemsize), np.array(of_rows[order], np.int64), 1
+    turned_mask = not rows if alike else not of_mask.c_contiguous
+    if len(_ways) >= _KEPT:
+        _ways.clear()
+    return _ways.setdefault(key, (run, items, not rows, turned_mask, None if own in _KINDS else char, rest))
 
 
 @lru_cache(1024)
@@ -182,7 +257,7 @@ def lying(index: np.ndarray, array: np.ndarray) -> np.ndarray | None:
     if run is None or not index.flags.carray:
         return None
     y = np.empty(index.size, np.int64)
-    run(index.size, 1, index, y, *_steps(array.shape, array.strides, array.itemsize), array.size)
+    run(index.size, 1, index, y, *steps_of(array.shape, array.strides, array.itemsize), array.size)
     return y
 
 
@@ -199,7 +274,8 @@ def _places(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> np.n
 
 
 @lru_cache(256)
-def _steps(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[np.ndarray, np.ndarray]:
+def steps_of(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> tuple[np.ndarray, np.ndarray]:
+    """The sizes of an array, and how many elements it is from one to the next along each dimension, as kernels take them."""
     return np.array(shape, np.int64), np.array([s // item for s in strides], np.int64)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from ...dtypes import BOOL, INTEGER, SCALAR_TYPE_NAMES, DType, c_name, fitting, result_dtype
 from ...errors import AutogradError
 from ...executors.kernels import select
-from ...executors.kernels.embedding import put_where
-from ...executors.kernels.moved import fill_where, places as places_of
+from ...executors.kernels.moved import fill_where, places as places_of, put_where
 from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...dims import broadcast_shape
@@ -28,6 +27,7 @@ from ..views.shape import _common_shape, _expand
 from ...annotations import Sizes, Values
 
 _np_where = getattr(np.where, "_implementation", np.where)  # what is behind NumPy's dispatcher
+_may_share = getattr(np.may_share_memory, "_implementation", np.may_share_memory)
 _count = getattr(np.count_nonzero, "_implementation", np.count_nonzero)
 
 
@@ -275,7 +275,7 @@ def _scatter_part(a: np.ndarray, mask: np.ndarray, source: np.ndarray) -> None:
         mask = np.broadcast_to(mask, a.shape)
     if source.size < mask.size and source.size < (n := _count(mask)):
         raise AutogradError("Number of elements of source < number of ones in mask", expected=f"at least {n}", found=str(source.size))
-    if (a.base is not None or source.base is not None or source is a) and np.may_share_memory(a, source):
+    if (a.base is not None or source.base is not None or source is a) and _may_share(a, source):
         source = source.copy()  # parts of which would be overwritten before they are read
     if source.dtype is a.dtype:
         if put_where(a, mask, source):

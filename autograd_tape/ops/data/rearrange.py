@@ -472,7 +472,7 @@ def _triangle(name: str, lower: bool) -> tuple[Fn, Fn]:
         return (_kept_outside if rows * columns <= _MASKED else _outside)(rows, columns, diagonal, lower)
 
     def store_part(a: np.ndarray, diagonal: int) -> None:
-        if a.ndim > 1 and clear_outside(a, diagonal, lower):
+        if clear_outside(a, diagonal, lower):
             return
         if a.ndim < 2 or a.size <= _MASKED:
             np.copyto(a, 0, where=outside(a, diagonal), casting="unsafe")

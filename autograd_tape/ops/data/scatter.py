@@ -18,7 +18,7 @@ from ...executors.kernels.embedding import ELEMENTS, FLAT, ONE, PARTS, how_added
 from ...executors.kernels.moved import lying
 from ...executors.kernels.reduce import add_at
 from ...executors.kernels.sharing import copy, fill
-from ...functions.namespace import KIND_SETS
+from ...functions.namespace import KIND_SETS, REALS
 from ...functions.out import EXPECTED, OutRule
 from ...functions.refusals import no_kernel, on_meta
 from ...record import op
@@ -399,8 +399,8 @@ class scatter:
     def overwrites(a, dim, index, src, value, reduce):
         if reduce is not None or value is not None or not is_index_apart(index, a):
             return False
-        if is_plain(src, a.dtype):
-            return _put_at(a, dim, index._data, one_of(src, a.dtype), by=ONE)
+        if src.__class__ in REALS:
+            return is_plain(src, a.dtype) and _put_at(a, dim, index._data, one_of(src, a.dtype), by=ONE)
         return is_plain_apart(src, a) and _put_at(a, dim, index._data, src._data)
 
     def function(F, input, dim, index, src=None, *, value=None, reduce=None, out=None):
@@ -761,8 +761,11 @@ def _put_part(a: np.ndarray, index: np.ndarray, source: np.ndarray, accumulate: 
         raise ValueError("the sizes differ")
     how = how_added(a.dtype) if accumulate else None
     try:
-        if (at := index if a.flags.c_contiguous else lying(index.reshape(-1), a)) is not None and put_others(
-                a if at is index else elements.memory(a), 0, at, source, how, True, FLAT):
+        # Sums of half precision are those of a vector.
+        if how is None or a.itemsize > 2 or a.flags.c_contiguous or (at := lying(index.reshape(-1), a)) is None:
+            if put_others(a, 0, index, source, how, True, FLAT):
+                return
+        elif put_others(elements.memory(a), 0, at, source, how, True, FLAT):
             return
     except IndexError:
         pass  # positions from the end, or outside

@@ -12,7 +12,8 @@ from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...executors.kernels._common import COPIED, FILLED
 from ...executors.kernels.changes import Change, nothing
-from ...executors.kernels.sharing import copy_into, fill as fill_with, set_all
+from ...executors.kernels.handy import Handy
+from ...executors.kernels.sharing import BIG, copy_into, fill as fill_with, set_all
 from ...record import no_derivative, op
 from ...functions.namespace import REALS
 from ...strided import storage_offset, strided
@@ -38,7 +39,7 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
 
 
 _SET_ALIKE = frozenset("fdl?")  # dtypes that NumPy sets to plain numbers of theirs as torch does
-_FEW = 4096  # elements that NumPy copies as quickly, whatever their rows
+_FEW, _SHORT = 4096, 16  # elements that NumPy copies as quickly, whatever their rows, and those of a short row
 _U2 = np.dtype("u2")  # as what half precision is moved
 
 
@@ -62,7 +63,7 @@ class copy:
             return
         if a.dtype.isbuiltin != 1:
             a, other = a.view(_U2), other.view(_U2)
-        if a.size > _FEW and other.shape != a.shape and a.flags.c_contiguous:  # of short rows NumPy begins each anew
+        if a.size > _FEW and other.shape != a.shape and 1 < a.shape[-1] < _SHORT and a.flags.c_contiguous:  # NumPy begins each row anew
             copy_into(np.broadcast_to(other, a.shape), a)
         else:
             a[...] = other
@@ -87,10 +88,30 @@ class copy:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3)
 
 
+_filled, _AS, _SOME = Handy("arithmetic", "fill"), {"E": "H", "e": "H", "l": "d"}, 256
+"""What sets many elements of dtypes that NumPy sets slower, as what it takes them, and elements that NumPy sets as soon."""
+_patterns: dict[tuple[str, Any], Any] = {}  # numbers as these kernels take them, but zeros, which are equal
+
+
+def _pattern(value: Any, dtype: np.dtype) -> Any:
+    pattern = number_array(value, DType.by_np[dtype]).view(_AS[dtype.char]).item()
+    if value and value == value:
+        if len(_patterns) > 1000:
+            _patterns.clear()
+        _patterns[dtype.char, value] = pattern
+    return pattern
+
+
 def _set(a: np.ndarray, value: Any) -> None:
     """Sets all elements to a number."""
-    if a.dtype.char in "fd" and a.flags.carray:
+    dtype, n = a.dtype, a.size
+    char = dtype.char
+    if char in "fd" and ((flags := a.flags).carray or n < _FEW):
         set_all(a, value)
+    elif n >= _SOME and (char in "eE" or char == "l" and n >= _FEW) and n < BIG and (flags := a.flags).forc and flags.aligned and (
+            run := _filled.of(_AS[char], n)) is not None:
+        pattern, rows = _patterns.get((char, value)), a if flags.c_contiguous else a.T
+        run(n, 1, rows if char == "E" else rows.view(_AS[char]), _pattern(value, dtype) if pattern is None else pattern)
     elif value.__class__ is float or value.__class__ is int or value.__class__ is bool:
         k = CPU_KINDS[a.dtype]
         number = k.scalars.get(value)

@@ -244,6 +244,40 @@ def scatter_add(out, index, source, sums, counts, kept, mean, a, b, c, p, q, r, 
     return True
 
 
+@kernel("w0[n] x0[k] r0[k] q1[d] q1[d] i i (one==1) :one", dtypes="fdlHBe")
+def put_lying(out, index, source, shape, steps, how, one, start, stop):
+    """Puts (0), or adds (1), elements at positions that are counted in rows, or from the end, in what lies in any order of its dimensions;
+    or has the largest (2)."""
+    size, last = 1, 0.0  # whose parts may be larger than whole numbers are
+    for d in range(shape.size):
+        if shape[d] < 1 or steps[d] < 0:
+            return False
+        size *= shape[d]
+        last += float(shape[d] - 1) * float(steps[d])
+    outside = last >= out.size
+    for i in range(index.size):  # before anything is changed
+        outside |= (index[u8(i)] < -size) | (index[u8(i)] >= size)
+    if outside:
+        return False
+    for i in range(index.size):
+        row = index[u8(i)]
+        if row < -size or row >= size:
+            return False
+        left, at = u8(row if row >= 0 else row + size), u8(0)
+        for d in range(shape.size - 1, -1, -1):
+            n = u8(shape[d])
+            rest = left // n
+            at += (left - rest * n) * u8(steps[d])
+            left = rest
+        if how == 0:
+            _put(out, at, source, u8(i))
+        elif how == 1:
+            _plus(out, at, source, u8(i))
+        else:
+            _most(out, at, source, u8(i))
+    return True
+
+
 @kernel("w0[n] b0[n] r0[_] :n", dtypes="fdlHBe")
 def put_where(out, mask, source, start, stop):
     """Puts one element after the other where the mask is set, as far as there are any."""

@@ -76,15 +76,19 @@ def triangle(x, y, r, m, n, k, lower, columns, start, stop):
         i = end
 
 
-@kernel("w0[r*m] i i i i i (r>=0) (m>=0) (n>0) :r", dtypes="fdHB")
+@kernel("w0[r*m] i i i i i (r>=0) (m>=0) (n>0) :r", dtypes="fdlHB")
 def cut(y, r, m, n, k, lower, start, stop):
     """The same in place: zeros where ``triangle`` does not keep."""
     none = y.dtype.type(0)
-    for i in range(start, stop):
-        edge = min(max(i % n + k + 1, 0), m)
-        rest = y[i * m + edge : (i + 1) * m] if lower != 0 else y[i * m : i * m + edge]
-        for j in range(rest.size):
-            rest[j] = none
+    low, high = (0, min(max(m - k - 1, 0), n)) if lower != 0 else (min(max(-k, 0), n), n)  # rows that change
+    first = start - start % n
+    while first < stop:
+        for i in range(max(first + low, start), min(first + high, stop)):
+            edge = min(max(i - first + k + 1, 0), m)
+            rest = y[i * m + edge : (i + 1) * m] if lower != 0 else y[i * m : i * m + edge]
+            for j in range(rest.size):
+                rest[j] = none
+        first += n
 
 
 @kernel("b2[r,c] Q1[n] Q1[n] i")
@@ -102,7 +106,7 @@ def places(mask, rows, columns, both):
             at += u8(ms[i])  # without a branch that nobody foresees
 
 
-@kernel("w0[outer*n*inner] b0[n] r0[1] i i i (outer>=0) (n>=0) (inner>=0) :outer", dtypes="fdHB")
+@kernel("w0[outer*n*inner] b0[n] r0[1] i i i (outer>=0) (n>=0) (inner>=0) :outer", dtypes="fdlHB")
 def fill_where(y, mask, value, outer, n, inner, start, stop):
     """Sets those of ``n`` times ``inner`` elements to a value whose mask is set, in each of the parts [start, stop)."""
     v = value[0]
@@ -123,6 +127,41 @@ def fill_where(y, mask, value, outer, n, inner, start, stop):
                 if mask[u8(k)]:
                     for i in range(k * inner, (k + 1) * inner):
                         ys[u8(i)] = v
+
+
+@kernel("w0[n] b0[k] r0[v] q1[d] q1[d] q1[d] i (one==1) :one", dtypes="fdlHB")
+def write_where(y, mask, values, shape, steps, of_mask, one, start, stop):
+    """Puts one value after the other, or the only one each time, where a mask is set that lies in another order, or is broadcast."""
+    rows, last, end, inner = 1, 0.0, 0.0, 1  # the furthest places may be larger than whole numbers are
+    for d in range(shape.size):
+        if shape[d] < 1 or steps[d] < 0 or of_mask[d] < 0:
+            return
+        rows, inner = rows * inner, shape[d]
+        last += float(inner - 1) * float(steps[d])
+        end += float(inner - 1) * float(of_mask[d])
+    if last >= y.size or end >= mask.size or values.size == 0:
+        return
+    rank, k = shape.size - 1, 0
+    a, b = (steps[rank], of_mask[rank]) if rank >= 0 else (0, 0)
+    for r in range(rows):
+        left, at, m = u8(r), 0, 0
+        for d in range(rank - 1, -1, -1):
+            n = u8(shape[d])
+            rest = left // n
+            at += (left - rest * n) * steps[d]
+            m += (left - rest * n) * of_mask[d]
+            left = rest
+        if values.size == 1:
+            v = values[0]
+            for j in range(inner):
+                y[u8(at + j * a)] = v if mask[u8(m + j * b)] else y[u8(at + j * a)]
+        else:
+            for j in range(inner):
+                if mask[u8(m + j * b)]:
+                    if k >= values.size:
+                        return
+                    y[u8(at + j * a)] = values[u8(k)]
+                    k += 1
 
 
 @kernel("x1[n] Q1[n] q1[k] q1[k] i (size>=0) :n")
