@@ -480,14 +480,17 @@ def _of_arrays(F: Functions, mode: str, input: TensorRef, sizes: Sequence[int] |
             w_hr = own.pop() if len(own) % 2 else None
             given: list[Any] = [*own[:2], *(own[2:] if has_biases else [None, None]), w_hr]
             before: list[Any] = [s[index] for s in states]
-            if not _fits(mode, x, before, given, sizes):
+            part = x
+            if sizes and (more := len(x) - sum(sizes)) > 0:  # as `_rows_of`
+                part = x[more:] if direction == 1 else x[:-more]
+            if not _fits(mode, part, before, given, sizes):
                 return None
             if half:
-                y, made = _in_halves(mode, x, before, given, sizes, direction == 1)
+                y, made = _in_halves(mode, part, before, given, sizes, direction == 1)
             else:
                 w_ih, w_hh, b_ih, b_hh, w_hr = given
                 c = before[1] if len(before) > 1 else None
-                y, *made = _forward(mode, x, before[0], c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, direction == 1)
+                y, *made = _forward(mode, part, before[0], c, w_ih, w_hh, b_ih, b_hh, w_hr, sizes, direction == 1)
             outputs.append(y)
             ends.append(made[:len(before)])
         x = outputs[0] if directions == 1 else np.concatenate(outputs, -1)
