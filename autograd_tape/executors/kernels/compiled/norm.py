@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from .base import EXACT, REORDER, kernel, rounded, row_moments, row_squares, wide, working
+from .simd import LANES, load, multiply_add, spread, store
 
-#: Columns that are done at a time: their sums stay in the first-level cache.
-TILE = 128
+#: Columns that are done at a time: their sums stay in the first-level cache; positions of which what is left of vectors counts.
+TILE, SHORT = 128, 64
 
 
 @kernel("r2[n,m] r1[m]? r1[m]? w2[n,m] w1[n] w1[n] s :n", REORDER)
@@ -157,6 +161,33 @@ def grad_affine(grad, x, centre, a, b, c, dx, start, stop):
 # piece, ``m`` numbers at a time belong to one of ``k`` channels, and row r is of group r % groups. Weights come in double precision.
 
 
+def _short_lines(x: Any, y: Any, centre: Any, by: Any, plus: Any, at: int, k: int, m: int) -> bool:
+    """``y = (x - centre) * by + plus`` of ``k`` channels of few positions, in whole vectors: what one writes beyond its channel
+    the next channel's overwrite. False where there are no such vectors."""
+    return False
+
+
+@overload(_short_lines, strict=False, jit_options={"fastmath": {"contract"}, "error_model": "numpy"})
+def _short_lines_of(x: Any, y: Any, centre: Any, by: Any, plus: Any, at: int, k: int, m: int) -> object:
+    if not isinstance(x.dtype, types.Float):
+        return lambda x, y, centre, by, plus, at, k, m: False
+
+    def lines(x, y, centre, by, plus, at, k, m):
+        end, near = at + k * m, spread(centre)
+        for j in range(k):
+            i, last = at + j * m, at + (j + 1) * m
+            a, b = spread(by[j]), spread(plus[j])
+            while i < last and i + LANES <= end:
+                store(y, i, multiply_add(load(x, i) - near, a, b))
+                i += LANES
+            while i < last:
+                y[i] = (x[i] - centre) * by[j] + plus[j]
+                i += 1
+        return True
+
+    return lines
+
+
 @kernel("r0[o*plane] d1[groups*k]? d1[groups*k]? w0[o*plane] D2[3,n] i i i i i i s i (o>0) (k>0) (m>0) (groups>0) (n<=2147483647)"
         " (row==k*m) (plane==n*row) :n", REORDER)
 def normalize_many(x, weight, bias, y, moments, o, plane, row, k, m, groups, eps, given, start, stop):
@@ -198,7 +229,7 @@ def normalize_many(x, weight, bias, y, moments, o, plane, row, k, m, groups, eps
                 xs, ys = x[q : q + k], y[q : q + k]
                 for i in range(ys.size):
                     ys[i] = rounded(ys, (wide(xs[i]) - centre) * by[i] + plus[i])
-            else:
+            elif m >= SHORT or not _short_lines(x, y, centre, by, plus, q, k, m):
                 for j in range(k):
                     xs, ys, a, b = x[q + j * m : q + (j + 1) * m], y[q + j * m : q + (j + 1) * m], by[j], plus[j]
                     for i in range(ys.size):
