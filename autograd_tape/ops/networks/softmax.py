@@ -379,7 +379,10 @@ def _quickly_named(values: Fn, log: int, negative: bool = False) -> Fn:
         if dim is None or dtype is not None or char not in "fdeE":
             return None
         if negative:
-            input = ufunc1(np.negative, input) if char in "fd" else signed(np.negative, input)
+            if char in "eE":
+                input = signed(np.negative, input)
+            else:
+                input = np.negative(input) if input.size < state.cheap and input.flags.c_contiguous else ufunc1(np.negative, input)
         elif char in _PLAIN and 0 < input.size <= state.short and input.ndim:  # a frame less
             return _few(input, dim, log)
         return values(input, dim)
