@@ -113,14 +113,17 @@ class Listed(Handy):
 class Exact:
     """A kernel over elements for many numbers and for few: ``run = kernel.over("f", n)``, and then ``run(n, 1, *arguments)``."""
 
-    __slots__ = ("_few", "_many", "_module", "_name")
+    __slots__ = ("_at_hand", "_few", "_many", "_module", "_name")
 
     def __init__(self, module: str, name: str) -> None:
         self._module, self._name, self._few = module, name, Handy(module, name)
+        self._at_hand = self._few.at_hand
         self._many: dict[str, Run] = {}
 
     def over(self, char: str, n: int, many: int | None = None) -> Run | None:
         """What runs it, for so `many` elements surely; None where NumPy is to."""
+        if n < LITTLE and (run := self._at_hand.get(char)) is not None and state.fused != _NEVER:
+            return run
         if n < (state.fused if many is None else many):
             return self._few.of(char, n)
         if n < LITTLE:

@@ -26,6 +26,7 @@ __all__ = [
 _compiled = LazyModule("matrices")
 _eliminated, _backwards = Handy("matrices", "eliminate"), Handy("matrices", "substitute")
 _exchanged, _traced = Handy("matrices", "exchange"), Handy("matrices", "trace")
+_trace_at_hand = _traced.at_hand
 _reflect, _unreflect, _factor, _bunched, _symmetric = [
     Handy("matrices", name) for name in ("reflect", "unreflect", "factor", "factor_symmetric", "solve_symmetric")]
 _apart, _crossed = Exact("matrices", "apart"), Exact("matrices", "cross")
@@ -238,13 +239,17 @@ def trace(matrix: np.ndarray) -> np.ndarray | None:
     5
     """
     dtype = matrix.dtype
-    run = _traced.of(dtype.char, 8) if dtype.char in "fdeEl" else None
+    char = dtype.char
+    run = _trace_at_hand.get(char) if state.fused <= KEPT else None
+    if run is None and char in "fdeEl":
+        run = _traced.of(char, 8)
     if run is not None:
         y = np.empty((), dtype)
         try:
-            run(1, 1, matrix, *matrix.shape, y)
+            n, m = matrix.shape
+            run(1, 1, matrix, n, m, y)
             return y
-        except TypeError:  # no matrix, or not in rows
+        except (TypeError, ValueError):  # no matrix, or not in rows
             pass
     if matrix.ndim != 2:
         return None
@@ -263,7 +268,7 @@ def trace(matrix: np.ndarray) -> np.ndarray | None:
 def cross(a: np.ndarray, b: np.ndarray, dim: int) -> np.ndarray | None:
     """The cross products of vectors of three numbers along ``dim``, in rows; None where there is no kernel for them."""
     char = a.dtype.char
-    if a.dtype is not b.dtype or char not in "fdeEl" or not (a.flags.forc and a.flags.aligned and b.flags.forc and b.flags.aligned):
+    if a.dtype is not b.dtype or char not in "fdeEl":
         return None
     way = _vectors(a.shape, a.strides, b.shape, b.strides, a.itemsize, dim)
     run = None if way is None else _crossed.over(char, a.size)
@@ -271,9 +276,12 @@ def cross(a: np.ndarray, b: np.ndarray, dim: int) -> np.ndarray | None:
         return None
     shape, sizes = way
     y = np.empty(shape, a.dtype)
-    a, b = [x if x.flags.c_contiguous else x.T for x in (a, b)]  # whose memory is the same
-    run(sizes[0] * sizes[1], 1, a, b, y, *sizes)
-    return y
+    a, b = a if a.flags.c_contiguous else a.T, b if b.flags.c_contiguous else b.T  # whose memory is the same
+    try:
+        run(sizes[0] * sizes[1], 1, a, b, y, *sizes)
+        return y
+    except TypeError:  # neither rows nor columns
+        return None
 
 
 @lru_cache(512)
