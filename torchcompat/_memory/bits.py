@@ -79,11 +79,14 @@ def flipped(frontend: Frontend, x: TensorRef, conj: bool, neg: bool) -> Tensor:
     """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
     listen_for_good(RESOLVE)  # calls on such tensors leave the quiet path
     bits = bits_of(x)
-    k = with_bits(x._k, conj ^ (bits is not None and bits.conj), neg ^ (bits is not None and bits.neg))
-    view = frontend.wrap(x._data.view(), x._k)
-    view._k = inference_kind(k, view._k.inference)
+    view = object.__new__(frontend.Tensor)
+    view._k = with_bits(x._k, conj, neg) if bits is None else with_bits(x._k, conj ^ bits.conj, neg ^ bits.neg)
+    view._data, view._node = x._data.view(), None
+    mode = grad_mode()
+    if mode is GradMode.INFERENCE:
+        view._k = inference_kind(view._k)
     frontend.link_view(view, x)
-    if x._node is not None and grad_mode() is GradMode.ENABLED:
+    if x._node is not None and mode is GradMode.ENABLED:
         view._node = _entry("conj_view" if conj else "neg_view", x)
     return view
 
