@@ -911,7 +911,7 @@ def _sources(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndar
     return flat
 
 
-def _pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray:
+def pad_by_index(input: np.ndarray, pad: Sequence[int], mode: str) -> np.ndarray:
     padded = None
     if 0 < input.size <= _GATHERED and (table := _sources(input.shape, tuple(pad), mode)) is not None:
         if table.ndim < input.ndim:
@@ -984,8 +984,8 @@ def _pad_record(mode: str, node: str, cast: str | Fn | None = None) -> Record:
         nodes = {f"len(pad) == {2 * n}": node.replace("1D", f"{n}D") for n in (2, 3) if "1D" in node}
         saved_as = {"input_shape": None, "pad": "padding" if "1D" in node else None}
         def sharding(call): return _padded_plan(call, len(call.shape("input")))
-        def numpy(input, pad): return _pad_by_index(input, pad, mode)
-        def compose(F, input, pad): return _pad_by_index(input, pad, mode)
+        def numpy(input, pad): return pad_by_index(input, pad, mode)
+        def compose(F, input, pad): return pad_by_index(input, pad, mode)
         def vjp(F, grad, input_shape, pad): return F.pad_by_index_backward(grad, tuple(input_shape), pad, mode)
         jvp = "linear"
         batch = batches.images
@@ -1032,7 +1032,7 @@ class pad:
         if mode == "constant":
             return None if len(pad) % 2 or len(pad) > 2 * input.ndim else pad_constant(input, pad, 0)
         pad = tuple(pad)
-        return _pad_by_index(input, pad, mode) if (input.shape, pad, mode) in _CHECKED else None
+        return pad_by_index(input, pad, mode) if (input.shape, pad, mode) in _CHECKED else None
 
     lacks = {"bool rare": _kernel_of}
     def function(F, input, pad, mode="constant", value=None):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from ...annotations import Shape
 from ...dtypes import FLOATING, TENSOR_TYPE_NAMES
 from ...errors import AutogradError, IndexRangeError, type_name
 from ...executors.kernels.fourier import transformed
@@ -15,6 +17,7 @@ from ...record import op
 from ...tensor import TensorRef
 from ...warned import warn_once
 from .._host import NO_ITEM, on_one_device, values_of
+from ..data.rearrange import pad_by_index, pad_constant
 from ..views.parts import add_windows, unfold_array
 from .fourier import c2c, c2r, factor_of, r2c
 from .spectra import no_elements
@@ -63,6 +66,7 @@ class stft:
 
     home = "functional"
     amp = "float32"
+    quick_complex = True
     several_types = ("input", "n_fft", "hop_length", "win_length", "window", "center", "pad_mode", "normalized", "onesided",
                      "return_complex", "align_to_window")
 
@@ -83,6 +87,22 @@ class stft:
             raise no_match("stft", _SIGNATURES, given)
         _check_device("stft", x, window)
         return _transformed(F, *given)
+
+    def quick(input, n_fft, hop_length, win_length, window, center, pad_mode, normalized, onesided, return_complex, align_to_window):
+        if window is None:  # of which it warns
+            return None
+        mode, pad, before, hop, onesided = _plan(input.shape, input.dtype.char, window.shape, window.dtype.char, n_fft, hop_length,
+                                                 win_length, center, pad_mode, onesided, return_complex, align_to_window)
+        x = input if input.ndim == 2 else input[None]
+        if mode == "reflect":
+            x = pad_by_index(x[None], pad, mode)[0]
+        elif mode:
+            x = pad_constant(x, pad, 0)
+        if before is not None:
+            window, given = np.zeros(n_fft, window.dtype), window
+            window[before:before + given.size] = given
+        found = _of_pieces(x, window, n_fft, hop, int(normalized), onesided).swapaxes(1, 2)
+        return found if input.ndim == 2 else found[0]
 
     def errors(rng):
         signal = np.ones(8)
@@ -159,6 +179,29 @@ def _transformed(F, input, n_fft, hop_length, win_length, window, normalized, on
     if input.ndim == 1:
         result = F.squeeze_(result, 0)
     return result if as_complex else F.view_as_real(result)
+
+
+@lru_cache(512)
+def _plan(shape: Shape, char: str, window: Shape, of_window: str, n_fft: int, hop_length: int | None, win_length: int | None, center: bool,
+          pad_mode: str, onesided: bool | None, return_complex: bool | None, align_to_window: bool | None
+          ) -> tuple[str, Shape, int | None, int, bool]:
+    """(how signals are padded, if at all, by how much, how many zeros are before the window where there are any around it, how far pieces
+    are apart, whether the first half of the frequencies is wanted).
+
+    Raises:
+        TypeError: it is refused, or warned of.
+    """
+    hop, width = n_fft >> 2 if hop_length is None else hop_length, n_fft if win_length is None else win_length
+    is_complex, half = char.isupper() or of_window.isupper(), n_fft // 2 if center else 0
+    onesided = not is_complex if onesided is None else onesided
+    if not (char in "fdFD" and of_window in "fdFD" and 1 <= len(shape) <= 2 and 0 not in shape and hop > 0 and window == (width,)
+            and 0 < width <= n_fft <= shape[-1] + 2 * half and (is_complex if return_complex is None else return_complex)
+            and not (onesided and is_complex) and not (center and align_to_window is not None)
+            and (not center or pad_mode == "constant" or pad_mode == "reflect" and half < shape[-1])):
+        raise TypeError
+    before, missing = (n_fft - width) // 2, n_fft - width
+    mode, pad = (pad_mode, (half, half)) if center else ("constant", (before, missing - before)) if align_to_window else ("", ())
+    return mode, pad, before if missing else None, hop, onesided
 
 
 def _of_pieces(x: np.ndarray, window: np.ndarray | None, n: int, hop: int, kind: int, onesided: bool) -> np.ndarray:
