@@ -79,7 +79,7 @@ def flipped(frontend: Frontend, x: TensorRef, conj: bool, neg: bool) -> Tensor:
     """A view of `x` that is its conjugate, or its negative: the one of the two that is asked for."""
     listen_for_good(RESOLVE)  # calls on such tensors leave the quiet path
     bits = bits_of(x)
-    view: Tensor = object.__new__(frontend.Tensor)
+    view: Any = object.__new__(frontend.Tensor)
     view._k = with_bits(x._k, conj, neg) if bits is None else with_bits(x._k, conj ^ bits.conj, neg ^ bits.neg)
     view._data, view._node = x._data.view(), None
     mode = grad_mode()
