@@ -583,7 +583,8 @@ def _scaled_lines(rec: Record, guard: list[str], half: bool, check: list[str]) -
     """The branch for an `alpha` other than 1, which scales the second of two floating-point tensors."""
     if half:
         condition, lines = _scaled_half(rec)
-        return [f"        elif {condition}:", *check, *[f"            {line}" for line in lines], *_wrap(rec, half=True, scaled=True)] if lines else []
+        return [] if not lines else [
+            f"        elif {condition}:", *check, *[f"            {line}" for line in lines], *_wrap(rec, half=True, scaled=True)]
     alpha = next((p.name for p in rec.params if p.scales), None)
     if alpha is None or rec.result != "same":
         return []

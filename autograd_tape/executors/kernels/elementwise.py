@@ -99,6 +99,7 @@ def _enough(x: np.ndarray) -> int:
 
 _PADDING: tuple[tuple[float, ...], ...] = ((0.0, 0.0), (0.0,), ())  # of a kernel's two numbers, by how many are given
 _ALONE = 32768  # elements that are not shared
+_MOST = 64  # arguments of which a kernel's numbers are kept
 #: Elements of half precision up to which machine code takes less time than a table, of what is simple and of what is not.
 _TABLED, _SPARED = 256, 64
 
@@ -150,6 +151,19 @@ def one_pass(
     of NumPy's, and compiled for more elements only."""
     at_hand, always = Handy("elementwise", name), not exact
     ready = at_hand.at_hand
+    #: By the other arguments, among which is no zero, of which keys see no sign: the kernel's two numbers.
+    known: dict[tuple[Any, ...], tuple[float, ...]] = {}
+
+    def given_by(options: tuple[Any, ...]) -> tuple[float, ...] | None:
+        given: tuple[float, ...] | None = options if numbers is None else numbers(*options)
+        if given is None:
+            return None
+        found = (*given, *_PADDING[len(given)])
+        if 0 not in options:
+            if len(known) > _MOST:
+                known.clear()
+            known[options] = found
+        return found
 
     def decorate(formula: Fn) -> Fn:
         if exact:
@@ -161,14 +175,9 @@ def one_pass(
             if (run := ready.get(dtype.char)) is not None and n <= _ALONE and dtype.isnative and state.fused != _NEVER and (
                     exact or n >= (state.fused if dtype.itemsize != 2 else state.half)):  # as below, by one frame
                 rows = x if (lies := x.flags.carray) else x.T
-                if (lies or rows.flags.carray) and (given := options if numbers is None else numbers(*options)) is not None:
-                    y = np.empty(rows.shape, dtype)
-                    if not given:
-                        run(n, 1, rows, y, 0.0, 0.0)
-                    elif len(given) == 2:
-                        run(n, 1, rows, y, *given)
-                    else:
-                        run(n, 1, rows, y, *given, 0.0)
+                if (lies or rows.flags.carray) and (given := known.get(options) or given_by(options)) is not None:
+                    y, (a, b) = np.empty(rows.shape, dtype), given
+                    run(n, 1, rows, y, a, b)
                     return y if lies else y.T
             if always and x.size < state.fused and x.itemsize != 2:
                 return formula(x, *options)
@@ -190,8 +199,8 @@ def one_pass(
         def by(char: str, n: int, *options: Any) -> tuple[Run, float, float] | None:
             if (run := ready.get(char)) is None or state.fused == _NEVER or not exact and n < state.half:
                 return None
-            given = options if numbers is None else numbers(*options)
-            return None if given is None else (run, *given, *_PADDING[len(given)])
+            given = given_by(options)
+            return None if given is None else (run, given[0], given[1])
 
         kernel.by = by  # type: ignore[attr-defined]
         kernel.simple = exact or simple  # type: ignore[attr-defined]

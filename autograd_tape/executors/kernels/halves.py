@@ -170,6 +170,8 @@ class _Tabled:
 
     def _note(self, n: int, how: tuple[Any, ...], dtype: np.dtype, run: Run, table: np.ndarray | None, a: float = 0.0, b: float = 0.0
               ) -> None:
+        if 0 in how:  # of which keys see no sign
+            return
         if len(self.ready) > _MOST:
             self.ready.clear()
         self.ready[(n, *how) if how else n] = dtype, state.fused, run, table, a, b

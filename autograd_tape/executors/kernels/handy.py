@@ -120,6 +120,11 @@ class Exact:
         self._at_hand = self._few.at_hand
         self._many: dict[str, Run] = {}
 
+    @property
+    def at_hand(self) -> dict[str, Run]:
+        """The kernel by dtype, for few, as `Handy.at_hand`."""
+        return self._few.at_hand
+
     def over(self, char: str, n: int, many: int | None = None) -> Run | None:
         """What runs it, for so `many` elements surely; None where NumPy is to."""
         if n < LITTLE and (run := self._at_hand.get(char)) is not None and state.fused != _NEVER:

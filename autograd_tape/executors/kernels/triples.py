@@ -15,19 +15,20 @@ from .halves import narrow, widened
 from .handy import LITTLE, Exact, Handy
 from .pairs import steps_of
 from .sharing import apart
-from ._on_demand import contiguous, state
+from ._on_demand import _NEVER, contiguous, state
 
 __all__ = ["BETWEEN", "PRODUCT", "QUOTIENT", "SCALED", "WEIGHED", "of_halves", "triple"]
 
 _triples, _of_lines = Exact("arithmetic", "triples"), Handy("arithmetic", "triples_of_lines")
+_ready = _triples.at_hand
+_MOVED = 2048  # elements that are turned without looking how they lie
 
 
 def of_halves(formula: Fn) -> Fn:
     """A record's kernel of three arrays that takes half precision: by `triple`, where the formula asks that first, else in single."""
     @wraps(formula)
     def kernel(x: np.ndarray, a: np.ndarray, b: np.ndarray, *how: Any) -> Any:
-        found = formula(x, a, b, *how)
-        if found is not None:
+        if (found := formula(x, a, b, *how)) is not None:
             return found
         half = x.dtype if x.itemsize == 2 else a.dtype
         return narrow(formula(*[widened(y) if y.itemsize == 2 else y for y in (x, a, b)], *how), half)
@@ -41,6 +42,19 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
     (BETWEEN) or by ``b`` (WEIGHED) of the way to ``a``; half precision is rounded once. None where NumPy is to compute it: for arrays that
     are not of one dtype, float32, float64 or half precision, for results that do not lie in rows, and for few numbers."""
     dtype, shape, char = x.dtype, x.shape, x.dtype.char
+    if (run := _ready.get(char)) is not None and a.dtype is dtype and b.dtype is dtype and a.shape == shape == b.shape and (
+            n := x.size) < LITTLE and state.fused != _NEVER:
+        rows = x.flags.c_contiguous
+        if not rows and n < _MOVED and x.flags.f_contiguous and 1 not in shape:
+            one, x, a = b is a, x.T, _column(a)
+            b = a if one else _column(b)
+        if x.flags.c_contiguous and a.flags.c_contiguous and b.flags.c_contiguous:
+            out = np.empty(x.shape, dtype)
+            try:
+                run(n, 1, op, value, x, a, b, out)
+            except TypeError:  # memory that is not aligned, a number that is complex
+                return None
+            return out if rows else out.T
     if a.dtype is not dtype or b.dtype is not dtype or char not in "fdeE":
         return None
     if a.shape != shape or b.shape != shape:
@@ -79,6 +93,11 @@ def triple(op: int, value: float, x: np.ndarray, a: np.ndarray, b: np.ndarray) -
     except TypeError:  # memory that is not aligned, a number that is complex
         return None
     return out.T if columns else out
+
+
+def _column(a: np.ndarray) -> np.ndarray:
+    """The transposed, in rows."""
+    return a.T if a.flags.f_contiguous else a.T.copy()
 
 
 def _in_rows(a: np.ndarray, shape: tuple[int, ...], x: np.ndarray | None = None) -> np.ndarray:
