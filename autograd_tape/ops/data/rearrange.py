@@ -207,9 +207,10 @@ def roll_array(input: np.ndarray, shifts: int | Sequence[int], dims: Sequence[in
         raise IndexRangeError(f"Dimension specified as {dims[0]} but tensor has no dimensions")
     if not dims:
         return _rolled(input.reshape(-1), shifts[0], 0).reshape(input.shape)
-    rolled = input
-    for shift, d in zip(shifts, dims):
-        rolled = _rolled(rolled, shift, wrap_dim(d, input.ndim))
+    ways = [(shift, wrap_dim(d, input.ndim)) for shift, d in zip(shifts, dims)]
+    rolled, shape = input, input.shape
+    for shift, d in [(shift, d) for shift, d in ways if shape[d] and shift % shape[d]] or ways:
+        rolled = _rolled(rolled, shift, d)
     rolled = finish(rolled, input)
     return in_format(input.ndim - 2, rolled, input) if input.ndim in (4, 5) else rolled
 
