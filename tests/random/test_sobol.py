@@ -30,12 +30,28 @@ def test_numbers_are_those_of_the_table_that_scipy_has() -> None:
 @pytest.mark.parametrize("call", [
     lambda q, z: torch._sobol_engine_draw(q[:2], 3, z, 3, 0, None), lambda q, z: torch._sobol_engine_draw(q, 3, z[:, :20], 3, 0, None),
     lambda q, z: torch._sobol_engine_ff_(q, 3, z[:2], 3, 0), lambda q, z: torch._sobol_engine_scramble_(z, z, 3),
-    lambda q, z: torch._sobol_engine_scramble_(z, z[:1, :, None], 1), lambda q, z: torch._sobol_engine_initialize_state_(q, 3),
+    lambda q, z: torch._sobol_engine_scramble_(z, z[:1, :20, None], 1), lambda q, z: torch._sobol_engine_initialize_state_(q, 3),
     lambda q, z: torch._sobol_engine_initialize_state_(torch.zeros(30000, 30, dtype=torch.int64), 30000),
     lambda q, z: torch._sobol_engine_draw(q, 1, z, 3, 2 ** 30, None), lambda q, z: torch._sobol_engine_ff_(q, 2 ** 60, z, 3, 0)])
 def test_what_torch_reads_past_the_end_for_is_refused(call: Any) -> None:
     with pytest.raises(RuntimeError, match="needs to have|are known for|points, but number"):
         call(torch.zeros(3, dtype=torch.int64), torch.zeros(3, 30, dtype=torch.int64))
+
+
+@pytest.mark.parametrize("columns", [0, 1, 29, 30, 31, 45, 60, 70, 270])
+def test_matrices_of_any_width_scramble(columns: int) -> None:
+    """Bit by bit, as torch: of the sums of powers of 2 the lower 30 bits, so of wide matrices the last columns."""
+    rng = np.random.default_rng(columns)
+    width = max(columns, 30)
+    state, matrices = rng.integers(0, 2 ** 40, (3, width)), rng.integers(-9, 9, (3, width, columns))
+    expected = state.copy()
+    for d in range(2):
+        rows = [sum([2 ** (columns - 1 - c) * (1 if c == r else int(matrices[d, r, c])) for c in range(columns)]) for r in range(30)]
+        for j in range(30):
+            expected[d, j] = int("".join([str((row & int(state[d, j]) & 2 ** 30 - 1).bit_count() & 1) for row in rows]), 2)
+    given = torch.from_numpy(state)
+    assert torch._sobol_engine_scramble_(given, torch.from_numpy(matrices), 2) is given
+    assert np.array_equal(given.numpy(), expected)
 
 
 @pytest.mark.no_numbers("what is imported")

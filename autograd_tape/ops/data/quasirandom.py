@@ -8,7 +8,7 @@ from operator import sub
 import numpy as np
 
 from ...annotations import Functions
-from ...dtypes import INT64_KIND, default_dtype
+from ...dtypes import INT64_KIND, INTEGER, SCALAR_TYPE_NAMES, default_dtype
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels._on_demand import _NEVER, state
 from ...executors.kernels.handy import Handy
@@ -120,13 +120,14 @@ class _sobol_engine_draw:
 
 
 def _written(F: Functions, target: TensorRef, values: np.ndarray) -> TensorRef:
-    """The tensor with `values` in its first rows. Its version stays, as in torch."""
+    """The tensor with `values` in its first rows and columns. Its version stays, as in torch."""
     F.check_inplace(target, [])
+    corner = tuple([slice(n) for n in values.shape])
     if target._k.special is None and target._data.__class__ is np.ndarray:
-        target._data[:len(values)] = values
+        target._data[corner] = values
         return target
     whole = values_of(target).copy()
-    whole[:len(values)] = values
+    whole[corner] = values
     target._data[...] = whole
     return target
 
@@ -144,8 +145,13 @@ class _sobol_engine_ff_:
     gives_input = True
 
     def quick(input, n, sobolstate, dimension, num_generated):
-        run = _forwards.get("f") if state.fused != _NEVER else None  # a frame less than to ask for it
-        if run is not None or (run := _forward.of("f", dimension)) is not None:
+        if state.fused != _NEVER:
+            try:
+                _forwards["f"](dimension, 1, input, sobolstate, dimension, num_generated, n)  # a frame less than to ask for it
+                return input
+            except KeyError:
+                pass
+        if (run := _forward.of("f", dimension)) is not None:
             run(dimension, 1, input, sobolstate, dimension, num_generated, n)
             return input
 
@@ -174,25 +180,34 @@ class _sobol_engine_initialize_state_:
         if dimension > DIMENSIONS:
             raise AutogradError(f"direction numbers are known for {DIMENSIONS} dimensions, not {dimension}")
         rows = max(dimension, 1)  # the first is always written
-        _values("sobolstate", input, (rows, BITS))
-        F.bump(_written(F, input, direction_numbers(rows)))
+        known = _values("sobolstate", input, (rows, BITS))
+        if (n := known.shape[1]) > BITS:
+            raise ShapeMismatchError(f"The size of tensor a ({n}) must match the size of tensor b ({BITS}) at non-singleton dimension 1")
+        # Rows that are not asked for become as large as the others, too.
+        F.bump(_written(F, input, np.concatenate([direction_numbers(rows), known[rows:] * _powers(BITS, known.dtype)])))
         return input
 
     def samples(rng): yield np.zeros((2, BITS), np.int64), 2
 
 
-_PLACES = np.arange(32)
+_PLACES = np.arange(BITS)
+
+
+def _powers(n: int, dtype: np.dtype) -> np.ndarray:
+    """2 ** (n - 1), ..., 2, 1 in a dtype, of which those beyond it are zero."""
+    places = np.arange(n - 1, -1, -1)
+    return np.where(places < 8 * dtype.itemsize, 1 << np.minimum(places, 63), 0).astype(dtype)
 
 
 def _bits(numbers: np.ndarray) -> np.ndarray:
-    """The lower 32 bits of integers along a new dimension, as numbers that BLAS multiplies."""
+    """The lower 30 bits of integers along a new dimension, as numbers that BLAS multiplies."""
     return (numbers[..., None] >> _PLACES & 1).astype(np.float32)
 
 
 @op("_sobol_engine_scramble_(Index input, Index ltm, int dimension) -> Index", method=False, out=False)
 class _sobol_engine_scramble_:
     """Direction numbers (dimension, 30), each multiplied as a vector of bits with its dimension's matrix of `ltm` (dimension, 30, 30),
-    which counts as having ones on its diagonal: a linear matrix scramble.
+    which counts as having ones on its diagonal: a linear matrix scramble. Of more columns the last 30 count.
 
     >>> state = torch._sobol_engine_initialize_state_(torch.zeros(1, 30, dtype=torch.int64), 1)
     >>> same = torch._sobol_engine_scramble_(state.clone(), torch.zeros(1, 30, 30, dtype=torch.int64), 1)
@@ -203,11 +218,16 @@ class _sobol_engine_scramble_:
     reads = "input ltm"
     def function(F, input, ltm, dimension):
         numbers = _directions(input, dimension)
-        matrices = _values("ltm", ltm, (dimension, BITS, BITS))[:dimension, :BITS, :BITS].astype(np.int64)
-        matrices.reshape(dimension, BITS * BITS)[:, ::BITS + 1] = 1
-        powers = 1 << np.arange(BITS - 1, -1, -1)
+        matrices = _values("ltm", ltm, (dimension, BITS, 0))[:dimension, :BITS].copy()
+        if ltm._k.dtype.category < INTEGER:
+            no_kernel("arange_cpu", ltm, ltm._k.dtype)
+        if ltm._k.dtype.category != INTEGER:
+            raise AutogradError(f"expected scalar type Long but found {SCALAR_TYPE_NAMES[ltm._k.dtype.name]}")
+        ones = np.arange(min(BITS, matrices.shape[2]))
+        matrices[:, ones, ones] = 1
+        powers = _powers(BITS, np.dtype(np.int64))
         # Sums of products of bits are odd where a row and a number have an odd number of ones in common.
-        rows = _bits(matrices @ powers)
+        rows = _bits((matrices * _powers(matrices.shape[2], matrices.dtype)).sum(-1, dtype=np.int64))
         common = rows @ _bits(numbers).transpose(0, 2, 1)
         scrambled = (powers[:, None] * (common.astype(np.int64) & 1)).sum(1)
         return _written(F, input, scrambled)
