@@ -126,11 +126,18 @@ def _are_sizes(size: object) -> bool:
 
 
 _INTEGERS = frozenset([int])
+_ndarray, _empty = np.ndarray, np.empty
 
 
 def _are_integers(size: object) -> bool:
     """The same where NumPy is to refuse negative ones."""
     return size.__class__ is tuple and _INTEGERS.issuperset(map(type, size))
+
+
+def _hold_integers(numbers: Arguments) -> None:
+    """Raises where some are none, which leads to where that is told; and what was an error is not kept."""
+    if not _INTEGERS.issuperset(map(type, numbers)):
+        raise TypeError("sizes are integers")
 
 
 def _shaped(array: np.ndarray, out: Any) -> np.ndarray:
@@ -229,11 +236,11 @@ def _one(dtype: np.dtype, ndim: int) -> np.ndarray:
 
 
 def _ones(shape: Sizes, dtype: np.dtype) -> np.ndarray:
-    array = np.empty(shape, dtype)  # np.ones is a Python function, and slower
-    if dtype.char in "fd":
-        set_all(array, 1)
-    elif array.size < _SHORT and dtype.isbuiltin == 1:
+    array = _empty(shape, dtype)  # np.ones is a Python function, and slower
+    if array.size < (_FEW if dtype.char in "fd" else _SHORT) and dtype.isbuiltin == 1:
         array.fill(1)
+    elif dtype.char in "fd":
+        set_all(array, 1)
     else:
         fill(array, _one(dtype, array.ndim))
     return array
@@ -266,15 +273,12 @@ class empty:
 
 def _memory(k: Kind, size: tuple[int, ...], stride: tuple[int, ...]) -> np.ndarray | None:
     """An unset array with strides; None where the sizes or strides are none as nearly all are."""
-    if size.__class__ is not tuple or not _INTEGERS.issuperset(map(type, size + stride)):  # what is kept tells no integers from others
-        return None
     dtype = k.np
-    laid = _laid(size, stride, dtype.itemsize)
-    if laid is None:
+    if size.__class__ is not tuple or (laid := _laid(dtype.itemsize, len(size), *size, *stride)) is None:
         return None
     memory, order, steps = laid
-    array = np.empty(memory, dtype)
-    return (np.ndarray(size, dtype, array, 0, steps) if order is None else array.T if order == _COLUMNS else
+    array = _empty(memory, dtype)
+    return (_ndarray(size, dtype, array, 0, steps) if order is None else array.T if order == _COLUMNS else
             array.transpose(order) if order else array)
 
 
@@ -284,10 +288,12 @@ _COLUMNS = (1, 0)
 Laid = tuple[int | tuple[int, ...], tuple[int, ...] | None, tuple[int, ...]]
 
 
-@lru_cache(_KEPT)
-def _laid(size: tuple[int, ...], stride: tuple[int, ...], item: int) -> Laid | None:
-    """The memory of a geometry: rows, and the order in which its dimensions stand there, if it is another; or where it has gaps, how many
-    elements, and None; and its strides in bytes. None where there is something to say of it."""
+@lru_cache(_KEPT, typed=True)
+def _laid(item: int, n: int, *numbers: int) -> Laid | None:
+    """The memory of a geometry, `n` sizes and as many strides: rows, and the order in which its dimensions stand there, if it is another;
+    or where it has gaps, how many elements, and None; and its strides in bytes. None where there is something to say of it."""
+    _hold_integers(numbers)
+    size, stride = numbers[:n], numbers[n:]
     if len(size) != len(stride) or min((*size, *stride), default=0) < 0 or (many := reach(size, stride)) > 1 << 40 or len(size) > 32:
         return None
     falling = sorted(range(len(size)), key=lambda d: -stride[d])
@@ -327,6 +333,16 @@ def _turned_back(order: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple([places[d] for d in range(len(order))]) if sorted(places) == list(range(len(order))) and len(order) < 33 else None
 
 
+@lru_cache(_KEPT, typed=True)
+def _permuted(n: int, *numbers: int) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """`n` sizes as they lie in memory, in the order of the dimensions that follow them, and the way back; None where there is something to
+    say of them."""
+    _hold_integers(numbers)
+    size, order = numbers[:n], numbers[n:]
+    back = _turned_back(order) if len(order) == n and min(numbers, default=0) >= 0 else None
+    return None if back is None else (tuple([size[d] for d in order]), back)
+
+
 @op(f"empty_permuted(int[] size, int[] physical_layout, {_OPTIONS}) -> Tensor", method=False, out=False)
 class empty_permuted:
     """A tensor whose values are not set, with the dimensions in memory in the given order, that with the longest steps first.
@@ -338,9 +354,8 @@ class empty_permuted:
     unset = True
 
     def fresh(k, size, physical_layout):
-        if size.__class__ is not tuple or not _are_sizes(size) or (back := _turned_back(tuple(physical_layout))) is None:
-            return None
-        return np.empty([size[d] for d in physical_layout], k.np).transpose(back) if len(back) == len(size) else None
+        if size.__class__ is tuple and (laid := _permuted(len(size), *size, *physical_layout)) is not None:
+            return _empty(laid[0], k.np).transpose(laid[1])
 
     def function(F, size, physical_layout, *, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
         if not isinstance(size, (tuple, list)):
@@ -404,18 +419,30 @@ class full:
 def _all_alike(size: tuple[int, ...], value: object, k: Kind) -> np.ndarray | None:
     """A new array of a plain number; None where the number may not be one of the dtype."""
     dtype = k.np
-    most = 65000 if dtype.char in "fd" or k.dtype.category >= FLOATING else 128
+    category = k.dtype.category
+    most = 65000 if category >= FLOATING else 128
     if not (value.__class__ in _NUMBERS and -most < value < most and dtype.kind != "u"):  # type: ignore[operator]
         return None
-    array = np.empty(size, dtype)
+    array = _empty(size, dtype)
     if dtype.char in "fd":
         set_all(array, value)  # type: ignore[arg-type]  # a number
-    elif array.size < _SHORT and k.np.isbuiltin == 1 and k.np.itemsize > 2:
+    elif value and category == FLOATING and dtype.itemsize == 2:  # rounded from float32
+        set_all(array.view(WORD), half_bits(k, value))
+    elif array.size < _SHORT and dtype.isbuiltin == 1 and dtype.itemsize > 2:
         array.fill(value)
-    else:  # halves are rounded from float32
+    else:
         found = k.scalars.get(value)
         fill(array, k.scalar(value) if found is None else found)  # type: ignore[arg-type]  # a number
     return array
+
+
+WORD = np.dtype(np.uint16)
+
+
+@lru_cache(_KEPT, typed=True)
+def half_bits(k: Kind, value: float) -> int:
+    """What a number is in half precision, of which zero may have a sign that is not told."""
+    return int(k.scalar(value).view(WORD))
 
 
 def _number_dtype(value: Number) -> DType:
@@ -869,7 +896,7 @@ def emptied(out: TensorRef, n: int) -> None:
         out.resize_(0)  # type: ignore[attr-defined]  # a method by its record
 
 
-_DOUBLE, _SHORT = np.dtype(np.float64), 4096
+_DOUBLE, _SHORT, _FEW = np.dtype(np.float64), 4096, 2048
 _WIDE = 2 ** 61  # up to which nothing overflows
 
 
@@ -1061,10 +1088,9 @@ class eye:
 def _triangle_indices(name: str, lower: bool) -> tuple[Fn, Fn]:
     """The fields `fresh` and `function`."""
     def fresh(k: Kind, row: int, col: int, offset: int) -> np.ndarray | None:
-        if row.__class__ is not int or col.__class__ is not int or offset.__class__ is not int or min(row, col) < 0 or (
-                k.np.char not in "li" or max(row, col, abs(offset)) >= _MOST):
+        if k.np.char not in "li" or (kept := _triangle(lower, row, col, offset)) is None:
             return None
-        made = _triangle(lower, row, col, offset).copy() if row * col <= _SHORT else _indices(lower, row, col, offset)
+        made = kept.copy() if kept.__class__ is _ndarray else _indices(lower, row, col, offset)
         return made if made.dtype is k.np else made.astype(k.np)
 
     def function(F: Functions, row: int, col: int, offset: int = 0, *, dtype: Any = None, layout: object = None,
@@ -1081,9 +1107,13 @@ def _triangle_indices(name: str, lower: bool) -> tuple[Fn, Fn]:
     return fresh, function
 
 
-@lru_cache(_KEPT)
-def _triangle(lower: bool, row: int, col: int, offset: int) -> np.ndarray:
-    return _indices(lower, row, col, offset)
+@lru_cache(_KEPT, typed=True)
+def _triangle(lower: bool, row: int, col: int, offset: int) -> np.ndarray | str | None:
+    """The indices, if they are few; None of what is refused or very large."""
+    _hold_integers((row, col, offset))
+    if min(row, col) < 0 or max(row, col, abs(offset)) >= _MOST:
+        return None
+    return _indices(lower, row, col, offset) if row * col <= _SHORT else "many"
 
 
 _triangles = Exact("arithmetic", "triangle")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Functions, Values
-from ...dtypes import CPU_KINDS, DType, fitting, number_array
+from ...dtypes import CPU_KINDS, DType, bfloat16, fitting, float16, number_array
 from ...errors import ArgumentError, AutogradError
 from ...dims import broadcast_shape
 from ...executors.kernels._common import COPIED, FILLED
@@ -20,6 +20,7 @@ from ...strided import storage_offset, strided
 from ...tensor import TensorRef
 from .._host import on_host
 from .._samples import check_number
+from .create import WORD, half_bits
 from .scatter import is_plain
 
 
@@ -38,6 +39,7 @@ def _copy(input: np.ndarray, src: np.ndarray) -> np.ndarray:
                             f"{list(broadcast_shape(input.shape, src.shape))}") from None
 
 
+_HALVES = frozenset([float16.np, bfloat16.np])
 _SET_ALIKE = frozenset("fdl?")  # dtypes that NumPy sets to plain numbers of theirs as torch does
 _FEW, _SHORT = 4096, 16  # elements that NumPy copies as quickly, whatever their rows, and those of a short row
 _U2 = np.dtype("u2")  # as what half precision is moved
@@ -248,6 +250,9 @@ class fill_diagonal_:
             return False
         n, step = min(shape[:2]), (sum(a.strides),)
         diagonal = np.ndarray(n, a.dtype, a, 0, step) if a.flags.c_contiguous else strided(a, (n,), step)
+        if fill_value and a.dtype in _HALVES:
+            diagonal.view(WORD).fill(half_bits(CPU_KINDS[a.dtype], fill_value))
+            return True
         diagonal.fill(fill_value) if a.dtype.char in _SET_ALIKE else _set(diagonal, fill_value)
         return True
 
