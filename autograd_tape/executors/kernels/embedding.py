@@ -330,7 +330,18 @@ def _is_apart(shape: tuple[int, ...], strides: tuple[int, ...], item: int) -> bo
 
 def gathered(source: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray | None:
     """`gather` by the machine code that is at hand; None where there is none, or something is unusual."""
-    if index.dtype.char != "l" or index.size >= _ALONE or source.dtype.char not in _AS_THEY_ARE:
+    if index.size >= _ALONE or state.fused == _NEVER:
+        return None
+    if (plan := _plans.get((source.dtype.char, source.shape, source.strides, dim, index.shape))) is not None:
+        run, outer, how_taken, _, rest = plan
+        y = np.empty(index.shape, source.dtype)
+        a, into = _as_taken(source, y, how_taken) if how_taken else (source, y)
+        try:
+            run(outer, 1, a, index, into, *rest)
+            return y
+        except TypeError:  # what is not aligned, or an index in another order, or of another dtype
+            pass
+    if index.dtype.char != "l" or source.dtype.char not in _AS_THEY_ARE:
         return None
     y = np.empty(index.shape, source.dtype)
     return y if _taken(source, dim, index, y) else None
@@ -343,17 +354,18 @@ def _taken(source: np.ndarray, dim: int, index: np.ndarray, y: np.ndarray) -> bo
     key = source.dtype.char, source.shape, source.strides, dim, index.shape
     if (plan := _plans.get(key)) is None:
         geometry = _geometry(source.shape, source.strides, source.itemsize, dim, index.shape, index.shape, y.strides, ELEMENTS)
-        if (plan := _planned(key, _gathered, _char(source.dtype), source, y, geometry)) is None:
+        steps = geometry and (*geometry[:3], *geometry[6:])
+        if (plan := _planned(key, _gathered, _char(source.dtype), source, y, steps)) is None:
             return False
-    run, outer, how_taken, _, geometry = plan
+    run, outer, how_taken, _, rest = plan
     if how_taken:
         source, y = _as_taken(source, y, how_taken)
     try:
-        run(outer, 1, source, index, y, *geometry[:3], *geometry[6:])
+        run(outer, 1, source, index, y, *rest)
     except TypeError:  # what is not aligned, or an index in another order
         if index.flags.carray:
             return False
-        run(outer, 1, source, np.array(index, order="C"), y, *geometry[:3], *geometry[6:])
+        run(outer, 1, source, np.array(index, order="C"), y, *rest)
     return True
 
 

@@ -373,6 +373,9 @@ def within(index: np.ndarray, size: int) -> bool:
     >>> within(np.arange(99), 99), within(np.arange(99), 98), within(np.arange(-1, 98), 98)
     (True, False, False)
     """
+    if index.ndim == 1 and index.size < _LISTED:
+        found = index.tolist()
+        return not found or min(found) >= 0 and max(found) < size
     if index.size >= _LISTED and (run := _whole.of("l", index.size)) is not None:
         least, largest = _empty((), np.int64), _empty((), np.int64)
         try:

@@ -68,6 +68,10 @@ def _lines(shape: tuple[int, ...], *axes: int) -> tuple[int, int, int] | None:
     return (prod(shape[:first]), prod(shape[first:last]), prod(shape[last:])) if last - first == len(axes) else None
 
 
+_triangles: dict[tuple[np.dtype, tuple[int, ...], int, bool], tuple[Any, ...]] = {}
+"""The way to the kernel for few elements, and what it is told."""
+
+
 def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     """The matrices ``x`` (..., n, m), which lie in rows or in columns, up to diagonal ``k``, or from it on, in rows; the rest zero. None
     where the array is small, or lies otherwise.
@@ -75,6 +79,14 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     >>> triangle(np.ones((0, 2)), 0, True) is None
     True
     """
+    key = x.dtype, x.shape, k, lower
+    if (plan := _triangles.get(key)) is not None and state.fused != _NEVER:
+        try:
+            run, rows, *rest = plan
+            run(rows, 1, x, y := np.empty(x.shape, x.dtype), rows, *rest)
+            return y
+        except TypeError:  # what does not lie in rows, or is not aligned
+            pass
     char, size, flags = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize), x.size, x.flags
     if char is None or not flags.aligned or not size or (run := _triangle.of(char, size)) is None and size < state.fused:
         return None
@@ -93,6 +105,10 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     source, target = (x, y) if x.dtype.char in _KINDS else (x.view(char), y.view(char))
     if run is not None and size <= _FEW:
         run(rows, 1, source, target, rows, m, n, edge, lower, columns)
+        if source is x and not columns:
+            if len(_triangles) > 500:
+                _triangles.clear()
+            _triangles[key] = run, rows, m, n, edge, lower, columns
     else:
         _triangle.share(char, rows, m, 1, source, target, rows, m, n, edge, lower, columns)
     return y

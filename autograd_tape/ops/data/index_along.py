@@ -81,7 +81,7 @@ def _index_select(input: np.ndarray, dim: int, index: np.ndarray) -> np.ndarray:
         flat = index if index.ndim and index.dtype.char == "l" else index.reshape(-1).astype(np.int64)
         if not within(flat, input.shape[d]):
             raise IndexError
-        return _taken(input, flat, d)
+        return input.take(flat, d) if d else _taken(input, flat, d)
     except IndexRangeError:
         raise
     except IndexError:

@@ -79,7 +79,7 @@ def _one_by_one(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray | None:
 
 def _cat(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
     try:
-        if tensors[0].size > SHORT and (found := _one_by_one(tensors, dim)) is not None:
+        if (a := tensors[0]).size > SHORT and (dim != 0 or not a.flags.c_contiguous) and (found := _one_by_one(tensors, dim)) is not None:
             return found
         result = _concatenate(tensors, dim)
         if result.flags.c_contiguous and (result.ndim < 4 or (a := tensors[0]).flags.c_contiguous and a.strides[1] > a.strides[-1]):
@@ -164,7 +164,12 @@ class cat:
 
 
 def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
-    shape = tensors[0].shape
+    shape = (a := tensors[0]).shape
+    if dim == 0 and len(shape) < 4 and (a.size < SHORT or a.flags.c_contiguous and a.dtype.isbuiltin == 1):
+        try:
+            return np.array(tensors, order="C")  # NumPy keeps a common order of the axes when it joins, torch does not
+        except ValueError:
+            pass  # which is told below
     for i, a in enumerate(tensors):
         if a.shape != shape:
             raise AutogradError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(a.shape)} at "
@@ -176,7 +181,6 @@ def _stack(tensors: Sequence[np.ndarray], dim: int) -> np.ndarray:
         joined, size = _cat(tensors, d), (*shape[:d], len(tensors), *shape[d:])
         return strided(joined, size, view_strides(joined.shape, joined.strides, size) or joined.strides)
     if dim == 0:
-        # NumPy keeps a common order of the axes when it joins, torch does not
         return np.array(tensors, order="C") if (a := tensors[0]).size < SHORT or a.flags.c_contiguous and a.dtype.isbuiltin == 1 else (
             _in_rows(_concatenate([a[None] for a in tensors])))
     d = wrap_dim(dim, len(shape) + 1)
@@ -337,7 +341,7 @@ def _joined(F: Functions, name: str, tensors: Sequence[TensorRef], least: int, d
     return F.cat(tensors, 0 if tensors[0].ndim == 1 else dim, out=out)
 
 
-@op("hstack(Tensor[] tensors) -> Tensor", method=False)
+@op("hstack(Tensor[] tensors) -> Tensor", result="same", method=False)
 class hstack:
     """Tensors joined side by side: along dimension 1, or 0 for vectors.
 
@@ -345,13 +349,17 @@ class hstack:
     tensor([1., 2., 3.])
     """
 
-    def quick(tensors): return _cat(tensors, 0 if tensors[0].ndim == 1 else 1)
+    def quick(tensors):
+        if (a := tensors[0]).ndim == 1 and a.flags.c_contiguous:
+            return _concatenate(tensors)
+        return _cat(tensors, 0 if a.ndim == 1 else 1)
+
     def function(F, tensors, *, out=None): return _joined(F, "hstack", tensors, 1, 1, out)
     def samples(rng): yield ([rng.standard_normal(2), rng.standard_normal(3)],)
     def errors(rng): yield ([],), RuntimeError, "hstack expects a non-empty TensorList"
 
 
-@op("vstack(Tensor[] tensors) -> Tensor", method=False, alias="row_stack")
+@op("vstack(Tensor[] tensors) -> Tensor", result="same", method=False, alias="row_stack")
 class vstack:
     """Tensors joined below each other, vectors as rows.
 
@@ -360,12 +368,12 @@ class vstack:
             [3., 4.]])
     """
 
-    def quick(tensors): return _cat([_with_rank(a, 2) for a in tensors], 0)
+    def quick(tensors): return _cat([a if a.ndim > 1 else a.reshape(1, a.size) for a in tensors], 0)
     def function(F, tensors, *, out=None): return _joined(F, "vstack", tensors, 2, 0, out)
     def samples(rng): yield ([rng.standard_normal(3), rng.standard_normal((2, 3))],)
 
 
-@op("dstack(Tensor[] tensors) -> Tensor", method=False)
+@op("dstack(Tensor[] tensors) -> Tensor", result="same", method=False)
 class dstack:
     """Tensors joined along dimension 2.
 
@@ -374,12 +382,12 @@ class dstack:
              [2., 4.]]])
     """
 
-    def quick(tensors): return _cat([_with_rank(a, 3) for a in tensors], 2)
+    def quick(tensors): return _cat([a if a.ndim > 2 else _with_rank(a, 3) for a in tensors], 2)
     def function(F, tensors, *, out=None): return _joined(F, "dstack", tensors, 3, 2, out)
     def samples(rng): yield ([rng.standard_normal((2, 3)), rng.standard_normal((2, 3, 2))],)
 
 
-@op("column_stack(Tensor[] tensors) -> Tensor", method=False)
+@op("column_stack(Tensor[] tensors) -> Tensor", result="same", method=False)
 class column_stack:
     """Tensors joined side by side, vectors as columns.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -657,11 +657,18 @@ class diagflat:
     def samples(rng): yield rng.standard_normal((2, 2)), 1
 
 
+@cache
+def _showing(view: str) -> Callable[..., np.ndarray]:
+    """What shows a view of an array."""
+    seen = get_record(view)
+    shows: Callable[..., np.ndarray] = seen.field("numpy") or seen.field("shown")
+    return shows
+
+
 def placed(input: np.ndarray, src: np.ndarray, view: str, where: Arguments) -> np.ndarray | None:
     """A copy with `src` in the place of what a view of it shows; None where that has another shape, or another dtype."""
     result = input.copy("K") if view == "as_strided" else copy_like(input)
-    seen = get_record(view)
-    place = (seen.field("numpy") or seen.field("shown"))(result, *where)
+    place = _showing(view)(result, *where)
     if place.shape != src.shape or result.dtype is not src.dtype:
         return None
     as_bits(place)[...] = as_bits(src)
