@@ -230,6 +230,7 @@ class Record:
     `gives_input`         whether `quick` may give the very array of the first tensor, which then is the result: as it is, or, of an
                           operation whose name ends in "_", changed
     `quick_named`         whether what it gives several of are named, as torch names them
+    `together`            whether what `shown` gives are views of those that must not be changed in place, since they were made together
     `shown(...)`          of an irregular operation that gives views of its first tensor: the array of the view, or those of several, of the
                           tensors' arrays and the other arguments, where the first has no gradient and nobody looks; of a list
                           one view for each of its tensors, or what that itself has; None where its `function` is to look at them, and

@@ -159,6 +159,7 @@ class Info:
     accumulate_node: "weakref.ref[AccumulateGrad] | None" = None
     tangents: dict[Any, Any] | None = None     # by level of forward mode
     followers: "weakref.WeakValueDictionary[int, TensorRef] | None" = None  # what was computed from it when asked for, by `lazy`
+    shared: bool = False                       # whether several tensors have this one, each until it gets one of its own
 
 
 NOTHING = Info()
@@ -168,8 +169,8 @@ NOTHING = Info()
 def info_of(tensor: "TensorRef") -> Info:
     """A tensor's rare attributes, to be set. To look at them is `getattr(tensor, "_info", NOTHING)`."""
     info: Info | None = getattr(tensor, "_info", None)
-    if info is None:
-        tensor._info = info = Info()
+    if info is None or info.shared:
+        tensor._info = info = Info() if info is None else info.__class__()
     return info
 
 

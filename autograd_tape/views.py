@@ -184,6 +184,10 @@ class OneOfSeveral(Info):
     creation = MULTI_VIEW
 
 
+TOGETHER = OneOfSeveral()
+TOGETHER.shared = True
+
+
 class MadeUnrecorded(Info):
     """What views have that were made while nothing was recorded."""
 

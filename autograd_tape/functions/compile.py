@@ -314,7 +314,11 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
     zero_dim = "" if number or half or complexes else _widens(rec, scalar)
     if zero_dim:
         out += [f"if {zero_dim}:", *_wrap(rec, scalar, " " * 4, True)]
+    views = rec.family in ("view", "view?")
     for i in range(count):
+        if views and rec.result == "same":  # an array, whose dtype a view does not change
+            out.append("_t0 = new(Tensor); _t0._data = _r0; _t0._k = _k")
+            break
         # Before NumPy 2, a 0-dim float32 array and a Python number made float64; only ufuncs, given two arrays, are free of it.
         if rec.result == "same" and not isinstance(rec.field("numpy"), np.ufunc):
             out.append(f"if _r{i}.__class__ is not ndarray or _r{i}.dtype is not _k.np: _r{i} = narrowed(_r{i}, _k.np)")
@@ -324,17 +328,16 @@ def _wrap(rec: Record, scalar: str | None = None, indent: str = " " * 12, number
         if i == 0 and not number:
             out += _layout(rec, scalar, half, scaled)
         out.append(f"_k{i} = {_kind(rec, i)}")
-        out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}; _t{i}._base = None")
-        if f"_v{i}" not in saved:
-            out.append(f"_t{i}._v = None")
-    if rec.family in ("view", "view?"):
-        out[-1] = "_t0._v = None"
+        out.append(f"_t{i} = new(Tensor); _t{i}._data = _r{i}; _t{i}._k = _k{i}")
+        if not views:
+            out.append(f"_t{i}._base = None" + f"; _t{i}._v = None" * (f"_v{i}" not in saved))
+    if views:
         share = view_lines("_t0", rec.params[0].name)
         share[-1] += "; return _t0"
         if rec.family == "view?":
             out.append("_b = _r0.base")
             out.append(f"if _b is not None and (_b is {rec.params[0].name}._data or _b is {rec.params[0].name}._data.base):")
-            out += ["    " + line for line in share]
+            out += [*["    " + line for line in share], "else: _t0._base = _t0._v = None"]
         else:
             out += share
     versions = [f"_t{i}._v = {made(f'_v{i}')}" for i in range(count) if f"_v{i}" in saved]

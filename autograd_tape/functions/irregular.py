@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import weakref
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Sequence
@@ -27,7 +26,8 @@ from ..modes import UNDONE, GradMode, grad_mode, in_loop, noting, recordings
 from ..node import TapeEntry
 from ..record import Record, get_record, if_any
 from ..tensor import TensorRef, next_id
-from ..version import Version
+from ..version import made as made_version
+from ..views import TOGETHER
 from .entries import counted, is_free, view_lines
 from .general import QUICK_FIT, General, check_fit, fits
 from .refusals import grad_refusal, wants_grad
@@ -185,7 +185,7 @@ def _framed(rec: Record, frontend: Frontend, inner: Fn, make: Fn | None, loose: 
     def defined(head: str, body: list[str], variant: str) -> Fn:
         text = (f"def make({', '.join(cells)}):\n    def {rec.name}({head}):\n" + "".join(f"        {line}\n" for line in body)
                 + f"    _this = {rec.name}\n    return _this\n")
-        found: Fn = execute(text, "make", f"<{rec.name}{variant}: {frontend.name}>", {})(**cells)
+        found: Fn = execute(text, "make", f"<{rec.name}{variant}: {frontend.name}>", frontend.namespace)(**cells)
         return found
 
     # A method of its own leads to the function, which has the door.
@@ -245,7 +245,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     frontend = cells["_F"]
     named = frontend.returned(rec) if rec.field("quick_named") else None
     taken = "Q_ANY" if rec.field("quick_complex") else "Q_NOT_COMPLEX"
-    cells |= {"_quick": quick, "_ns": frontend.namespace, "_lacked": frozenset(rec.lacks),
+    cells |= {"_quick": quick, "_lacked": frozenset(rec.lacks),
               "_grad_mode": grad_mode, "_ENABLED": GradMode.ENABLED, "_sizes": _SIZES, "_Tensor": frontend.Tensor,
               "_new": frontend.namespace["new"], "_STUMBLES": STUMBLES,
               "_ndarray": np.ndarray, "_named": named}
@@ -259,7 +259,7 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
     has_kernel = " and _k.dtype.name not in _lacked" * bool(rec.lacks)  # nothing lacks float32
     if listed:
         tensors, names = [f"{listed}[0]"], names[1:]
-        tests.append(f"(_k is _ns['Q_F32'] or _k in _ns['Q_NOT_COMPLEX']{has_kernel}) "
+        tests.append(f"(_k is Q_F32 or _k in Q_NOT_COMPLEX{has_kernel}) "
                      f"and ({listed}.__class__ is list or {listed}.__class__ is tuple) and len(_a := "
                      f"[_x._data for _x in {listed} if _x._k is _k and (_x._node is None{unrecorded})]) == len({listed})")
         arrays.append("_a")
@@ -271,9 +271,9 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
             arrays.append(n)
             tests += _exact_tests(n, others.get(n, "Any") + "?" * (signature[n].default is None))
             continue
-        plain = f"(_k is _ns['Q_F32'] or _k in _ns['{taken}']{has_kernel})"
+        plain = f"(_k is Q_F32 or _k in {taken}{has_kernel})"
         if n != tensors[0]:  # whose kind the others mostly have
-            plain = f"({n}._k is _k or {n}._k in _ns['{taken}'])"
+            plain = f"({n}._k is _k or {n}._k in {taken})"
         optional = types[n].endswith("?")
         leaves.append(f"({n} is None or {n}._node is None)" if optional else f"{n}._node is None")
         tests.append(f"({n} is None or {plain})" if optional else plain)
@@ -288,14 +288,15 @@ def _quick_lines(rec: Record, signature: Keywords, cells: Keywords, quick: Fn) -
         if writes:  # which is noted, and refused, elsewhere
             cells |= {"_recordings": recordings, "_noting": noting}
             tests += [is_free(tensors[0]), "not _recordings", "_noting.calls is None"]
-    made = ("_t = _new(_Tensor); _t._data = {0}; _t._k = _k if {0}.dtype is _k.np else _ns['KINDS'][{0}.dtype]; "
-            "_t._base = _t._v = _t._node = None")
+    k = "_k" if rec.result == "same" else "_k if {0}.dtype is _k.np else KINDS[{0}.dtype]"
+    made = f"_t = _new(_Tensor); _t._data = {{0}}; _t._k = {k}; _t._base = _t._v = _t._node = None"
+    many = ["            _o = []", "            for _x in _r:", f"                {made.format('_x')}", "                _o.append(_t)",
+            "            return tuple(_o)" if named is None else "            return _named(*_o)"]
     return ["try:", f"    _k = {tensors[0]}._k", f"    if {' and '.join(tests)}:", f"        _r = _quick({', '.join(arrays)})", *own,
+            *["        if _r.__class__ is list:", *many] * rec.returns_list,
             "        if _r.__class__ is _ndarray:", f"            {made.format('_r')}",
             f"            return {'_t if _k.dtype.is_complex else _F.conjugate(_t)' if rec.field('quick_conjugates') else '_t'}",
-            "        if _r.__class__ is tuple:", "            _o = []", "            for _x in _r:",
-            f"                {made.format('_x')}", "                _o.append(_t)",
-            "            return tuple(_o)" if named is None else "            return _named(*_o)",
+            "        if _r.__class__ is tuple:", *many,
             *["        if _r is True or _r is False: return _r"] * (rec.field("gives") == "bool"),
             "except _STUMBLES: pass"]
 
@@ -304,33 +305,38 @@ def _shown_lines(rec: Record, signature: Keywords, cells: Keywords, shown: Fn) -
     """Statements that return views of the first tensor, if it has no gradient, or of each of several: of the memory that `shown` says. What
     is shown whole is the tensor itself."""
     frontend = cells["_F"]
-    cells |= {"_shown": shown, "_ns": frontend.namespace, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"],
-              "_STUMBLES": STUMBLES, "_ndarray": np.ndarray, "grad_mode": grad_mode, "ENABLED": modes.GradMode.ENABLED, "ref": weakref.ref,
-              "Version": Version, "unwatched_view": frontend.namespace["unwatched_view"], "_several": frontend.list_type(rec)}
+    cells |= {"_shown": shown, "_Tensor": frontend.Tensor, "_new": frontend.namespace["new"],
+              "_STUMBLES": STUMBLES, "_ndarray": np.ndarray, "_several": frontend.list_type(rec)}
     types = {p.name: p.type for p in rec.params}
     first, *others = signature
     several = types[first] == "Tensor[]"
-    one = "_i" if several else first
-    made = ["_t = _new(_Tensor)", f"_t._data = {'_x' if several or rec.returns_list else '_r'}", f"_t._k = {one}._k", "_t._node = None",
-            *view_lines("_t", one)]
+    made = [f"_t = _new(_Tensor); _t._data = {'_x' if several else '_r'}; _t._k = {'_i._k' if several else '_k'}; _t._node = None",
+            *view_lines("_t", "_i" if several else first), "return _t"]
+    if rec.returns_list and not several:
+        made = [f"_v = {first}._v", f"if _v is None: {first}._v = {made_version('_v')}",
+                f"_b = {first} if {first}._base is None else {first}._base", "_o = []", "for _x in _r:",
+                "    _t = _new(_Tensor); _t._data = _x; _t._k = _k; _t._node = None; _t._v = _v; _t._base = _b; _o.append(_t)",
+                "if grad_mode() is ENABLED: _v.add_views(_o)", "else:", "    for _t in _o: unwatched_view(_t)", "return _several(_o)"]
+        if rec.field("together"):  # which nobody may change in place
+            cells |= {"_together": TOGETHER}
+            made[5] += "; _t._info = _together"
     if several:
-        seen = f"[_x._data for _x in {first} if (_x._k is _ns['Q_F32'] or _x._k in _ns['Q_ANY']) and _x._node is None]"
+        seen = f"[_x._data for _x in {first} if (_x._k is Q_F32 or _x._k in Q_ANY) and _x._node is None]"
         alone = rec.field("alone")
         enough = f"(len({first}) > 1 or len({first}) == 1 and {first}[0].__class__ is _Tensor)" if alone else f"len({first}) > 1"
         return ["try:", f"    if {enough} and len(_a := {seen}) == len({first}):",
                 f"        _r = _shown({', '.join(['_a', *others])})", "        if _r is not None:", "            _o = []",
                 f"            for _i, _x in zip({first}, _r):", "                if _x is not _i._data:",
-                *["                    " + line for line in [*made, "_i = _t"]], "                _o.append(_i)",
+                *["                    " + line for line in [*made[:-1], "_i = _t"]], "                _o.append(_i)",
                 f"            return _several(_o){f' if len({first}) > 1 else _i' * bool(alone)}", "except _STUMBLES: pass"]
-    tests = [f"({first}._k is _ns['Q_F32'] or {first}._k in _ns['Q_ANY']) and {first}._node is None"]
+    tests = [f"((_k := {first}._k) is Q_F32 or _k in Q_ANY) and {first}._node is None",
+             *["grad_mode() is ENABLED"] * bool(rec.field("together"))]
     for n in others:
-        test = "{0}._k in _ns['Q_ANY']" if types[n] == "Tensor" else QUICK_FIT.get(types[n].removesuffix("?"), "True")
+        test = "{0}._k in Q_ANY" if types[n] == "Tensor" else QUICK_FIT.get(types[n].removesuffix("?"), "True")
         tests.append((f"({{0}} is None or {test})" if types[n][-1] == "?" else test).format(n))
     arrays = [f"{n}._data" if types[n] == "Tensor" else n for n in signature]
     return ["try:", f"    if {' and '.join(tests)}:", f"        _r = _shown({', '.join(arrays)})", "        if _r is not None:",
-            *["            " + line for line in (["_o = []", "for _x in _r:", *["    " + line for line in made], "    _o.append(_t)",
-                                                  "return _several(_o)"] if rec.returns_list else [*made, "return _t"])],
-            "except _STUMBLES: pass"]
+            *["            " + line for line in made], "except _STUMBLES: pass"]
 
 
 def _become_lines(signature: Keywords, cells: Keywords, becomes: Fn) -> list[str]:
@@ -352,11 +358,10 @@ def _overwrite_lines(signature: Keywords, cells: Keywords, overwrites: Fn) -> li
 def _alone(signature: Keywords, cells: Keywords) -> tuple[str, str, str]:
     """The name of the tensor that is changed in place, source of the test whether no graph, tape or mode has to do with it, and of its
     array and the other arguments."""
-    cells |= {"_ns": cells["_F"].namespace, "_STUMBLES": STUMBLES, "Version": Version, "_recordings": recordings, "_noting": noting,
-              "grad_mode": grad_mode, "INFERENCE": modes.GradMode.INFERENCE}
+    cells |= {"_STUMBLES": STUMBLES, "_recordings": recordings, "_noting": noting, "INFERENCE": modes.GradMode.INFERENCE}
     first, *others = [Parameter.of(p) for p in signature.values()]
     t = first.name
-    tests = [f"({t}._k is _ns['Q_F32'] or {t}._k in _ns['Q_ANY'])", is_free(t), "grad_mode() is not INFERENCE", "not _recordings",
+    tests = [f"({t}._k is Q_F32 or {t}._k in Q_ANY)", is_free(t), "grad_mode() is not INFERENCE", "not _recordings",
              "_noting.calls is None", *[f"not {p.name}" for p in others if p.spread == "**"]]
     return t, " and ".join(tests), ", ".join([f"{t}._data", *[f"{p.spread}{p.name}" for p in others if p.spread != "**"]])
 
@@ -368,7 +373,7 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
     """Statements that return a new tensor over what `fresh` makes of a kind and the arguments before the options, if it makes something and
     no option but the dtype is given."""
     frontend = cells["_F"]
-    cells |= {"_fresh": fresh, "_ns": frontend.namespace, "_new": frontend.namespace["new"],
+    cells |= {"_fresh": fresh, "_new": frontend.namespace["new"],
               "_Tensor": frontend.Tensor, "_STUMBLES": STUMBLES, "_default_float": default_dtype, "_int64": INT64_KIND.dtype}
     options = [n for n, p in signature.items() if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
     tensors = [p.name for p in rec.params if p.is_tensor]
@@ -376,13 +381,13 @@ def _fresh_lines(rec: Record, signature: Keywords, cells: Keywords, fresh: Fn) -
     tests = [_AS_EVER.get(n, "{0} is None").format(n) for n in options if n != "dtype"]
     if tensors:  # the method's own name for its tensor may be another than the schema's
         own = arguments[0]
-        found, arguments[0] = f"{own}._k if dtype is None else _ns['KINDS'][dtype.np]", f"{own}._data"
-        tests.append(f"(dtype is None or {own}._k in _ns['Q_ANY'])")
+        found, arguments[0] = f"{own}._k if dtype is None else KINDS[dtype.np]", f"{own}._data"
+        tests.append(f"(dtype is None or {own}._k in Q_ANY)")
     else:
         left_out = "_int64" if rec.result == "int64" else "_default_float()"
-        found = f"_ns['KINDS'][({left_out} if dtype is None else dtype).np]"
+        found = f"KINDS[({left_out} if dtype is None else dtype).np]"
         tests.append("_F.default_device is None")
-    return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k is _ns['Q_F32'] or _k in _ns['Q_ANY']:",
+    return ["try:", f"    if {' and '.join(tests)}:", f"        _k = {found}", "        if _k is Q_F32 or _k in Q_ANY:",
             f"            _r = _fresh({', '.join(['_k', *arguments])})", "            if _r is not None:",
             "                _t = _new(_Tensor); _t._data = _r; _t._k = _k; _t._base = _t._v = _t._node = None",
             "                return _t", "except _STUMBLES: pass"]

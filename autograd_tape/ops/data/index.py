@@ -128,8 +128,8 @@ class _BasicIndex:
         return F.basic_alias(input, (Ellipsis,)) if result is input else result
 
 
-_VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", method=False, namespace="_internal",
-                   node=f"{name.capitalize()}Backward0", out=False)(type(f"basic_{name}", (), {
+_VIEWS = {name: op(f"basic_{name}(Tensor input, Any index) -> Tensor", family="view", quiet="all", result="same", method=False,
+                   namespace="_internal", node=f"{name.capitalize()}Backward0", out=False)(type(f"basic_{name}", (), {
                        **{k: v for k, v in vars(_BasicIndex).items() if k not in ("__dict__", "__weakref__")}, "known_as": name}))
           for name in ("select", "slice", "unsqueeze", "alias")}
 

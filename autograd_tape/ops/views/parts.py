@@ -7,7 +7,6 @@ from itertools import accumulate
 from math import prod
 from operator import index
 from typing import TYPE_CHECKING, Any
-from weakref import ref
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -20,16 +19,13 @@ from ...executors.kernels.reduce import add_at, overlapped
 from ...executors.kernels.sharing import copy
 from ...executors.meta import meta_array
 from ...functions.words import signature_of, spelled_too, words_of
-from ...functions.namespace import STUMBLES
 from ...functions.nodes import node_class
 from ...functions.overloads import SPLIT, no_match
-from ...modes import GradMode, grad_mode
-from ...node import OutputEdge
 from ...record import RECORDS, op
 from ...strided import address, contiguous_strides, may_overlap, owner_of, positions, reach, storage_offset as start_of, strided
-from ...tensor import LEAF, TensorRef, next_id
-from ...version import Version, made
-from ...views import OneOfSeveral, watch_history
+from ...tensor import TensorRef
+from ...version import made
+from ...views import TOGETHER, watch_history
 from .. import _shapes as shapes
 from .._host import need_values, on_host
 from ...annotations import Fn, Functions, Keywords, Values
@@ -57,7 +53,7 @@ def _select(input: np.ndarray, dim: int, index: int) -> np.ndarray:
         raise IndexRangeError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {d}") from None
 
 
-@op("select(Tensor input, int dim, int index) -> Tensor", family="view", quiet="all")
+@op("select(Tensor input, int dim, int index) -> Tensor", family="view", quiet="all", result="same")
 class select:
     """The part at one position of a dimension, without that dimension.
 
@@ -90,7 +86,7 @@ def _slice(input: np.ndarray, dim: int, start: int | None, end: int | None, step
     return input[(_ALL,) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)]
 
 
-@op("slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", family="view", quiet="all",
+@op("slice(Tensor input, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor", family="view", quiet="all", result="same",
     method=False, namespace="_internal")
 class slice_:
     """A range of a dimension."""
@@ -148,7 +144,7 @@ def _diagonal(input: np.ndarray, offset: int, dim1: int, dim2: int) -> np.ndarra
     try:
         found = input.diagonal(offset, dim1, dim2)
         if found.size:  # else torch says where it begins
-            found.flags.writeable = True
+            found.setflags(True)  # to write, at a third of what the attribute costs
             return found
     except (TypeError, ValueError):
         pass  # which is told below
@@ -170,7 +166,8 @@ def _diagonal_of(shape: tuple[int, ...], strides: tuple[int, ...], offset: int, 
     return (*[shape[i] for i in keep], size), (*[strides[i] for i in keep], strides[a] + strides[b]), start
 
 
-@op("diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", family="view", quiet="all", alias="linalg.diagonal")
+@op("diagonal(Tensor input, int offset=0, int dim1=0, int dim2=1) -> Tensor", family="view", quiet="all", result="same",
+    alias="linalg.diagonal")
 class diagonal:
     """The elements on a diagonal of two dimensions, as the last dimension.
 
@@ -244,7 +241,7 @@ def _windows(shape: tuple[int, ...], strides: tuple[int, ...], item: int, dim: i
     return ((*shape[:d], (have - size) // step + 1, *shape[d + 1:], size), (*strides[:d], at * step, *strides[d + 1:], at))
 
 
-@op("unfold(Tensor input, int dimension, int size, int step) -> Tensor", family="view", quiet="all", out=False)
+@op("unfold(Tensor input, int dimension, int size, int step) -> Tensor", family="view", quiet="all", result="same", out=False)
 class unfold:
     """All windows of `size` along a dimension, `step` apart; the window is the last dimension. (`Tensor.unfold`.)
 
@@ -368,7 +365,7 @@ def _as_laid(size: tuple[int, ...], stride: tuple[int, ...], at: int, item: int)
 
 
 @op("as_strided_view(Tensor input, int[] size, int[] stride, int? storage_offset, Any geometry) -> Tensor", family="view", quiet="all",
-    method=False, namespace="_internal", node="AsStridedBackward0")
+    result="same", method=False, namespace="_internal", node="AsStridedBackward0")
 class as_strided_view:
     """`as_strided` of an input of the given geometry, (shape, strides, offset)."""
 
@@ -437,7 +434,7 @@ class as_strided:
             [2., 4.]])
     """
 
-    def shown(input, size, stride, storage_offset): return _as_strided(input, size, stride, storage_offset)
+    shown = _as_strided
 
     def function(F, input, size, stride, storage_offset=None):
         data = input._data
@@ -542,9 +539,18 @@ def _keys(sizes: tuple[int, ...], d: int) -> list[Any]:
     return [(*(_ALL,) * d, key) for key in found] if d else found
 
 
+@lru_cache(_MOST)
+def _equal_keys(shape: tuple[int, ...], split_size: int, dim: int) -> list[Any]:
+    """The indices of pieces of `split_size`, the last perhaps smaller."""
+    n, d = shape[dim], dim % len(shape)
+    return _keys(tuple([min(split_size, n - i) for i in range(0, n, split_size)]), d)
+
+
 def _split_equal(input: np.ndarray, split_size: int, dim: int) -> list[np.ndarray]:
     shape = input.shape
     if split_size > 0 and -len(shape) <= dim < len(shape) and (n := shape[dim]):
+        if n <= 64 * split_size and dim.__class__ is int:
+            return [input[key] for key in _equal_keys(shape, split_size, dim)]
         if dim == 0:
             return [input[i:i + split_size] for i in range(0, n, split_size)]
         lead = (_ALL,) * (dim % len(shape))
@@ -566,7 +572,7 @@ def _split_shapes(shape: Sequence[int], sizes: Sequence[int], dim: int) -> list[
 
 def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
     """A `make` field: the quiet path of a view with several outputs, `name(input, [parameter,] dim=0)`."""
-    def make(F: Functions, namespace: object, general: General | Fn) -> Callable[..., Any]:
+    def make(F: Functions, namespace: Keywords, general: General | Fn) -> Callable[..., Any]:
         rec = RECORDS[name]
         given = f"{parameter}, " if parameter else ""
         head, first = ["input", *([parameter] if parameter else []), "dim=0"], [""]
@@ -574,13 +580,12 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
         words: Keywords = {}
         if F.numpy_words and (table := words_of(rec, [p.name for p in rec.params])):
             head, first, words = spelled_too(head, first, table)
-        text = f"""def make(general, kernel, Node, ns, Tensor, new, link_view, several, grad_mode, ENABLED, next_id, OutputEdge, LEAF,
-         STUMBLES, Version, Info, watch_history, ref, {', '.join([*words, '_defaults'])}):
+        text = f"""def make(general, kernel, Node, link_view, several, together, watch_history, {', '.join([*words, '_defaults'])}):
     def {name}({', '.join(head)}):
         {"; ".join(first[:1])}
         try:
             k = input._k
-            if k is ns["Q_F32"] or k in ns["Q_ALL"] or k in ns["Q_HALF"]:
+            if k is Q_F32 or k in Q_ALL or k in Q_HALF:
                 arrays = kernel(input._data, {given}dim)
                 node, views = input._node, []
                 if grad_mode() is ENABLED:
@@ -588,18 +593,17 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
                     if v is None: input._v = {made('v')}
                     if base is None: base = input
                     if node is None:
-                        if not (known := v.views): v.views = known = []
                         for a in arrays:
-                            t = new(Tensor); t._data = a; t._k = k; t._v = v; t._base = base; t._node = None; t._info = new(Info)
-                            views.append(t); known.append(ref(t))
-                            if not len(known) & 31: v.prune(); known = v.views
+                            t = new(Tensor); t._data = a; t._k = k; t._v = v; t._base = base; t._node = None; t._info = together
+                            views.append(t)
+                        v.add_views(views)
                         return several(views)
                     n = new(Node)
                     for _ in arrays[1:]: next_id()
                     n.id, n.n_outputs, n.meta = next_id(), len(arrays), None
                     n.edges, n.saved = (input if node is LEAF else node,), (input._data.shape, {given}dim)
                     for a in arrays:  # each with a node which tells that it is one of several
-                        t = new(Tensor); t._data = a; t._k = k; t._v = v; t._base = base; t._node = OutputEdge(n, len(views))
+                        t = new(Tensor); t._data = a; t._k = k; t._v = v; t._base = base; t._node = Edge(n, len(views))
                         views.append(t)
                     v.add_views(views)
                     watch_history(base)
@@ -615,9 +619,8 @@ def _several_views(name: str, parameter: str) -> Callable[[Any, Any, Any], Fn]:
     _this = {name}
     return _this
 """
-        function: Fn = execute(text, "make", f"<{name}: {F.name}>", {})(
-            general, rec.field("numpy"), node_class(rec), namespace, F.Tensor, object.__new__, F.link_view, F.list_type(rec),
-            grad_mode, GradMode.ENABLED, next_id, OutputEdge, LEAF, STUMBLES, Version, OneOfSeveral, watch_history, ref,
+        function: Fn = execute(text, "make", f"<{name}: {F.name}>", namespace)(
+            general, rec.field("numpy"), node_class(rec), F.link_view, F.list_type(rec), TOGETHER, watch_history,
             *words.values(), rec.defaults)
         if words:
             function.__signature__ = signature_of(plain, rec.defaults)  # type: ignore[attr-defined]  # functions may have it
@@ -734,6 +737,11 @@ class chunk:
     """
 
     composite = "chunk"
+    together = True
+    def shown(input, chunks, dim):
+        n = input.shape[dim]
+        return _split_equal(input, (n + chunks - 1) // chunks, dim) if n and chunks > 0 else None
+
     def function(F, input, chunks, dim=0):
         shape = input._data.shape
         if not shape:
@@ -947,7 +955,7 @@ def _on_their_own(pieces: Sequence[TensorRef]) -> Any:
     return pieces
 
 
-@op("unsafe_chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", out=False)
+@op("unsafe_chunk(Tensor input, int chunks, int dim=0) -> Tensor[]", result="same", out=False)
 class unsafe_chunk:
     """`chunk`, whose pieces may be changed in place.
 
@@ -957,13 +965,13 @@ class unsafe_chunk:
 
     def quick(input, chunks, dim):
         n = input.shape[dim]
-        return tuple(_split_equal(input, (n + chunks - 1) // chunks, dim)) if chunks > 0 and n else None
+        return _split_equal(input, (n + chunks - 1) // chunks, dim) if chunks > 0 and n else None
 
     def function(F, input, chunks, dim=0): return _on_their_own(F.chunk(input, chunks, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2
 
 
-@op("unsafe_split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", out=False)
+@op("unsafe_split_with_sizes(Tensor input, int[] split_sizes, int dim=0) -> Tensor[]", result="same", out=False)
 class unsafe_split_with_sizes:
     """`split_with_sizes`, whose pieces may be changed in place.
 
@@ -974,13 +982,13 @@ class unsafe_split_with_sizes:
     no_vmap = "aten::unsafe_split_with_sizes"
     def quick(input, split_sizes, dim):
         sizes = (split_sizes,) if split_sizes.__class__ is int else tuple(split_sizes)
-        return tuple([input[key] for key in _pieces_of(input.shape, sizes, dim)])
+        return [input[key] for key in _pieces_of(input.shape, sizes, dim)]
 
     def function(F, input, split_sizes, dim=0): return _on_their_own(F.split_with_sizes(input, list(split_sizes), dim))
     def samples(rng): yield rng.standard_normal((5, 2)), [2, 3]
 
 
-@op("unsafe_split(Tensor input, int split_size, int dim=0) -> Tensor[]", out=False)
+@op("unsafe_split(Tensor input, int split_size, int dim=0) -> Tensor[]", result="same", out=False)
 class unsafe_split:
     """`split`, whose pieces may be changed in place.
 
@@ -988,6 +996,6 @@ class unsafe_split:
     (tensor([0., 1.]), tensor([2., 3.]))
     """
 
-    def quick(input, split_size, dim): return tuple(_split_equal(input, split_size, dim))
+    def quick(input, split_size, dim): return _split_equal(input, split_size, dim)
     def function(F, input, split_size, dim=0): return _on_their_own(F.split_equal(input, split_size, dim))
     def samples(rng): yield rng.standard_normal((5, 2)), 2

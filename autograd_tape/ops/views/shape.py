@@ -36,16 +36,15 @@ _plans: dict[Arguments, tuple[Sequence[int], Sequence[int]]] = {}
 
 
 def _expand(input: np.ndarray, size: Sequence[int]) -> np.ndarray:
-    key = input.shape, input.strides, size if size.__class__ is tuple else tuple(size)
     try:
-        sizes, steps = _plans[key]
-    except KeyError:
+        sizes, steps = _plans[input.shape, input.strides, size]
+        if input.flags.c_contiguous:
+            return _ndarray(sizes, input.dtype, input, 0, steps)
+    except (KeyError, TypeError):  # of a list, or of what has no memory
         sizes, steps = _expanded(input, size)
         if len(_plans) > 1000:
             _plans.clear()
-        _plans[key] = sizes, steps
-    if input.__class__ is _ndarray and input.flags.c_contiguous:
-        return _ndarray(sizes, input.dtype, input, 0, steps)
+        _plans[input.shape, input.strides, tuple(size)] = sizes, steps
     return strided(input if input.__class__ is _ndarray else np.asarray(input), sizes, steps)
 
 
@@ -103,7 +102,7 @@ def _braces(shape: Sequence[int]) -> str:
     return str(list(shape))
 
 
-@op("expand(Tensor input, int[] size, *, bool implicit=False) -> Tensor", family="view", quiet="all", varargs="size")
+@op("expand(Tensor input, int[] size, *, bool implicit=False) -> Tensor", family="view", quiet="all", result="same", varargs="size")
 class expand:
     """The tensor with size-1 dimensions repeated, without copying.
 
@@ -188,7 +187,8 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], size: tuple[int, ...
 _kept_plan = lru_cache(1024)(_plan)
 
 
-@op("reshape(Tensor input, int[] shape) -> Tensor", family="view?", quiet="all", varargs="shape", out=False, node="ViewBackward0")
+@op("reshape(Tensor input, int[] shape) -> Tensor", family="view?", quiet="all", result="same", varargs="shape", out=False,
+    node="ViewBackward0")
 class reshape:
     """The same elements in another shape; a view where the strides allow it.
 
@@ -270,7 +270,7 @@ def _sizes_of_batch(F: Functions, call: BatchedCall, key: str) -> TensorRef:
     return call(**{key: (call.size, *size)})
 
 
-@op("view(Tensor input, int[] size) -> Tensor", family="view", quiet="all", varargs="size")
+@op("view(Tensor input, int[] size) -> Tensor", family="view", quiet="all", result="same", varargs="size")
 class view:
     """The same elements in another shape, never a copy; with a dtype, the same bytes read as another dtype.
 
@@ -472,7 +472,7 @@ def _transpose(input: np.ndarray, dim0: int, dim1: int) -> np.ndarray:
         return input.view()
 
 
-@op("transpose(Tensor input, int dim0, int dim1) -> Tensor", family="view", quiet="all", alias=("swapaxes", "swapdims"))
+@op("transpose(Tensor input, int dim0, int dim1) -> Tensor", family="view", quiet="all", result="same", alias=("swapaxes", "swapdims"))
 class transpose:
     """Two dimensions exchanged.
 
@@ -501,7 +501,7 @@ def _t(input: np.ndarray) -> np.ndarray:
     return input.transpose()
 
 
-@op("t(Tensor input) -> Tensor", family="view", quiet="all")
+@op("t(Tensor input) -> Tensor", family="view", quiet="all", result="same")
 class t:
     """A matrix transposed; a vector or number as it is.
 
@@ -571,7 +571,7 @@ def _inverse(dims: Sequence[int]) -> tuple[int, ...]:
     return tuple(found)
 
 
-@op("permute(Tensor input, int[] dims) -> Tensor", family="view", quiet="all", varargs="dims")
+@op("permute(Tensor input, int[] dims) -> Tensor", family="view", quiet="all", result="same", varargs="dims")
 class permute:
     """The dimensions in another order.
 
@@ -682,7 +682,7 @@ def _of_size_one(shape: tuple[int, ...], dim: tuple[int, ...]) -> tuple[int, ...
     return tuple([d for d in dims if n and shape[d] == 1])
 
 
-@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", family="view", quiet="all")
+@op("squeeze(Tensor input, int[]? dim=None) -> Tensor", varargs="dim", family="view", quiet="all", result="same")
 class squeeze:
     """Without the dimensions of size one, or without the given ones where they are.
 
@@ -728,13 +728,33 @@ class squeeze:
         yield (np.ones((2, 3)), 4), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 4)"
 
 
+_in_rows: dict[tuple[tuple[int, ...], tuple[int, ...], int], tuple[int, ...] | None] = {}
+"""The sizes of rows with a dimension put in, where NumPy gives them torch's strides. The strides of several elements tell their size."""
+
+
 def _unsqueeze(input: np.ndarray, dim: int) -> np.ndarray:
+    if input.flags.c_contiguous and dim.__class__ is int:
+        try:
+            sizes = _in_rows[input.shape, input.strides, dim]
+        except KeyError:
+            sizes = _put_in_rows(input, dim)
+        if sizes is not None:
+            return input.reshape(sizes)
     sizes, steps, in_rows = _unsqueezed(input.shape, input.strides, input.itemsize, dim if dim.__class__ is int else index(dim))
     if (flags := input.flags).c_contiguous and in_rows:
         return input.reshape(sizes)
     if flags.f_contiguous and input.__class__ is _ndarray:
         return _ndarray(sizes, input.dtype, input.T, 0, steps)
     return strided(input, sizes, steps)
+
+
+def _put_in_rows(input: np.ndarray, dim: int) -> tuple[int, ...] | None:
+    shape, strides = input.shape, input.strides
+    sizes, _, in_rows = _unsqueezed(shape, strides, input.itemsize, dim)
+    if len(_in_rows) > 1000:
+        _in_rows.clear()
+    _in_rows[shape, strides, dim] = kept = sizes if in_rows and (not shape or input.size > 1) else None
+    return kept
 
 
 @lru_cache(1024)
@@ -746,7 +766,7 @@ def _unsqueezed(shape: tuple[int, ...], strides: tuple[int, ...], item: int, dim
     return sizes, steps, steps == contiguous_strides(sizes, item) if 0 not in shape else 1 not in shape
 
 
-@op("unsqueeze(Tensor input, int dim) -> Tensor", family="view", quiet="all")
+@op("unsqueeze(Tensor input, int dim) -> Tensor", family="view", quiet="all", result="same")
 class unsqueeze:
     """With a dimension of size one put in.
 
@@ -768,6 +788,14 @@ class unsqueeze:
         yield (np.ones((2, 3)), 4), IndexError, "Dimension out of range (expected to be in range of [-3, 2], but got 4)"
 
 
+@lru_cache(1024)
+def _joined(shape: tuple[int, ...], start_dim: int, end_dim: int) -> tuple[int, ...] | None:
+    """The sizes with some dimensions joined into one, if there are several."""
+    n = len(shape)
+    start, end = start_dim + n if start_dim < 0 else start_dim, end_dim + n if end_dim < 0 else end_dim
+    return (*shape[:start], prod(shape[start:end + 1]), *shape[end + 1:]) if 0 <= start < end < n else None
+
+
 @op("flatten(Tensor input, int start_dim=0, int end_dim=-1) -> Tensor", out=False)
 class flatten:
     """Some dimensions joined into one.
@@ -778,13 +806,8 @@ class flatten:
 
     composite = "flatten.using_ints"
     def shown(input, start_dim, end_dim):
-        shape = input.shape
-        if start_dim == 0 and end_dim == -1 and len(shape) > 1:
-            return _in_order(input, -1 if input.size else 0)
-        n = len(shape)
-        start, end = start_dim + n if start_dim < 0 else start_dim, end_dim + n if end_dim < 0 else end_dim
-        if 0 <= start < end < n and input.size:
-            return _in_order(input, (*shape[:start], -1, *shape[end + 1:]))
+        if input.flags.c_contiguous and (sizes := _joined(input.shape, start_dim, end_dim)) is not None:
+            return input.reshape(sizes)
 
     def function(F, input, start_dim=0, end_dim=-1):
         shape = input._data.shape
