@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from . import sharing
-from ._on_demand import HAS_VECTORS, LazyModule, at_hand, contiguous, state
-from .handy import Handy
+from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, at_hand, contiguous, state
+from .handy import LITTLE, Handy, Run
 from ...strided import empty_in_order
 
 __all__ = ["arranged", "bisect", "boxed", "fits", "keys", "kth", "median", "modes", "ordered", "picked", "rows_of", "runs", "selected",
@@ -152,11 +153,17 @@ def arranged(x: np.ndarray, d: int, descending: bool, values: bool = True, place
     if (run := _arranged.of(char, size)) is None and not fits(size):
         return None
     found: tuple[np.ndarray, np.ndarray]
-    if x.flags.carray:
+    flags = x.flags
+    if flags.carray:
         found = lying = _empty(shape if values else 0, kind), _empty(shape if places else 0, _INT64)
+    elif flags.fnc and flags.behaved and 1 not in shape:
+        x, d = x.T, len(shape) - 1 - d
+        shape = x.shape
+        lying = _empty(shape if values else 0, kind), _empty(shape if places else 0, _INT64)
+        found = lying[0].T, lying[1].T
     else:  # rows of what lies as the results do
         found = (empty_in_order(x, kind) if values else _empty(0, kind)), (empty_in_order(x, _INT64) if places else _empty(0, _INT64))
-        order = np.argsort([-s for s in found[not values].strides], kind="stable").tolist()
+        order = _by_steps(found[not values].strides)
         x, d = np.ascontiguousarray(x.transpose(order)), order.index(d)
         shape, lying = x.shape, (found[0].transpose(order) if values else found[0], found[1].transpose(order) if places else found[1])
     if kind is not given:
@@ -169,6 +176,12 @@ def arranged(x: np.ndarray, d: int, descending: bool, values: bool = True, place
     if kind is not given and values:
         return found[0].view(given) if char == "B" else found[0].astype(given), found[1]
     return found
+
+
+@lru_cache(512)
+def _by_steps(strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The axes of an array from the one with the longest steps on."""
+    return tuple(sorted(range(len(strides)), key=lambda axis: -strides[axis]))
 
 
 def _by_digits(x: np.ndarray, descending: bool, values: bool, places: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -213,36 +226,53 @@ def _packed(key: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     return packed
 
 
+_KEPT = 1024
 _SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"}
 """The dtypes that hold what others do of which the kernels below know nothing: they take floating-point numbers and int64."""
 
 
-@lru_cache(1024)
-def _lines(shape: tuple[int, ...], d: int, sizes: tuple[int, ...]) -> tuple[tuple[int, ...], int, int, int]:
-    """The shape of what is found along `d`, and (outer, size, inner)."""
-    return shape[:d] + sizes + shape[d + 1:], prod(shape[:d]), shape[d], prod(shape[d + 1:])
+_Way = tuple[Run, np.dtype, int, tuple[int, ...], tuple[int, int, int]]
+"""What runs a kernel, the dtype that it takes, how many rows there are, the shape of what is found, and (outer, size, inner)."""
+_ways: dict[tuple[Any, ...], _Way] = {}  # by all that they depend on, which costs one look
 
 
 def _found(hand: Handy, x: np.ndarray, d: int, sizes: tuple[int, ...], *numbers: int,
            beside: tuple[np.ndarray, ...] = ()) -> tuple[np.ndarray, np.ndarray] | None:
     """What a kernel finds along `d`, so that the results have `sizes` there, and the places; None where that is not worth its loading. It
     may need arrays `beside` the given one."""
-    given, char = x.dtype, x.dtype.char
-    if x.shape[d] == 1:  # each is all there is
-        shape = _lines(x.shape, d, sizes)[0]
-        return np.array(x, order="C").reshape(shape), np.zeros(shape, np.int64)
-    if char not in "fdEel":
-        if char not in _SIMILAR:
-            return None
-        char = _SIMILAR[char].char
-    if hand.of(char, x.size) is None and not fits(x.size):
+    if state.fused == _NEVER:
         return None
-    if given.char != char or not x.flags.carray:
-        x = np.array(x, given if given.char == char else char, order="C")
-    shape, outer, size, inner = _lines(x.shape, d, sizes)
-    values, index = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-    hand.share(char, outer * inner, size, 8, x, values, index, *beside, outer, size, inner, *numbers)
-    return values if x.dtype is given else values.astype(given, copy=False), index
+    given = x.dtype
+    key = hand, x.shape, given.char, d, sizes
+    if (way := _ways.get(key)) is None:
+        shape = x.shape[:d] + sizes + x.shape[d + 1:]
+        if x.shape[d] == 1:  # each is all there is
+            return np.array(x, order="C").reshape(shape), np.zeros(shape, np.int64)
+        if (way := _to_find(key, x, shape)) is None:
+            return None
+    run, kind, rows, shape, lines = way
+    if kind is not given:
+        x = x.astype(kind, "C")
+    elif not (flags := x.flags).c_contiguous or not flags.behaved:
+        x = x.copy()
+    values, index = _empty(shape, kind), _empty(shape, _INT64)
+    run(rows, 1, x, values, index, *beside, *lines, *numbers)
+    return values if kind is given else values.astype(given), index
+
+
+def _to_find(key: tuple[Any, ...], x: np.ndarray, shape: tuple[int, ...]) -> _Way | None:
+    """The way to a kernel that `_found` calls, which is kept; None where it is not worth its loading."""
+    hand, had, char, d, _ = key
+    kind = x.dtype if char in "fdEel" else _SIMILAR.get(char)
+    if kind is None or hand.of(kind.char, x.size) is None and not fits(x.size):
+        return None
+    run, lines = hand.surely(kind.char), (prod(had[:d]), had[d], prod(had[d + 1:]))
+    if x.size * 8 >= LITTLE:
+        def run(rows: int, _: int, *given: Any) -> None:
+            hand.share(kind.char, rows, lines[1], 8, *given)
+    if len(_ways) >= _KEPT:
+        _ways.clear()
+    return _ways.setdefault(key, (run, kind, lines[0] * lines[2], shape, lines))
 
 
 def top(x: np.ndarray, d: int, k: int, largest: bool, in_order: bool) -> tuple[np.ndarray, np.ndarray] | None:

@@ -673,6 +673,20 @@ class pairwise_distance:
         yield rng.standard_normal((2, 3)), rng.standard_normal(3), 1.0
 
 
+def _rounded(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    return widened(recast(x, dtype))
+
+
+def _distances_in_steps(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
+    """Those distances in half precision, rounded where torch rounds them: squared norms are columns of the matrices that it multiplies."""
+    half, (a, b) = x1.dtype, [widened(x) for x in (x1, x2)]
+    norms = [_rounded(np.add.reduce(_rounded(x * x, half), -1, keepdims=True), half) for x in (a, b)]
+    ones = [np.ones_like(x) for x in norms]
+    product = np.matmul(np.concatenate([a * -2, norms[0], ones[0]], -1), np.concatenate([b, ones[1], norms[1]], -1).swapaxes(-2, -1))
+    with ignoring():
+        return recast(np.sqrt(np.maximum(_rounded(product, half), 0)), half)
+
+
 @op("euclidean_distance(Tensor x1, Tensor x2) -> Tensor", namespace="_internal", method=False, out=False, node="EuclideanDistBackward0")
 class euclidean_distance:
     """The distances of all pairs of rows (..., n, d) and (..., m, d), by one matrix product: |a|^2 + |b|^2 - 2 a b."""
@@ -683,6 +697,7 @@ class euclidean_distance:
         squares -= 2 * np.matmul(x1, x2.swapaxes(-2, -1))
         np.maximum(squares, 0, out=squares)
         return np.sqrt(squares, squares)
+    half = _distances_in_steps
     def compose(F, x1, x2):
         squares = F.sum(x1 * x1, -1, True) + F.transpose(F.sum(x2 * x2, -1, True), -2, -1)
         return F.sqrt(F.clamp_min(squares - 2 * F.matmul(x1, F.transpose(x2, -2, -1)), 0))
@@ -753,6 +768,8 @@ def _cross_distances(x1: np.ndarray, x2: np.ndarray, p: float) -> np.ndarray:
 
 
 def _lengths(apart: np.ndarray, p: float) -> np.ndarray:
+    if not apart.shape[-1]:
+        return np.zeros(apart.shape[:-1], apart.dtype)
     if apart.shape[-1] == 1 and p not in (0, 1, inf):  # whose powers overflow here, where those of a vector's one number do not
         apart = np.concatenate([apart, np.zeros_like(apart)], -1)
     return np.asarray(_vector_norm(apart, p, (-1,), False) if p else add(np.abs(np.sign(apart)), (-1,)))
@@ -827,6 +844,10 @@ _MODES = {"use_mm_for_euclid_dist_if_necessary": 25, "use_mm_for_euclid_dist": -
 """From how many rows on the distances of order 2 are computed by a product of matrices."""
 
 
+def _by_product(x1: TensorRef, x2: TensorRef, p: float, compute_mode: str | None) -> bool:
+    return p == 2 and compute_mode in _MODES and min(x1.ndim, x2.ndim) > 1 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]
+
+
 def _as_first(F: Functions, x1: TensorRef, x2: TensorRef, by_product: bool) -> TensorRef:
     """The second points of `cdist` where there are none, in the dtype of the first ones; torch's error where there are any."""
     if x1._data.size and x2._data.size:
@@ -884,13 +905,15 @@ class cdist:
     """
 
     home = "functional"
-    lacks = {"half float8": "cdist if any"}
+    lacks = {"half": lambda x1, x2, p, compute_mode, **_: (
+                 None if not x2._data.size or _by_product(x1, x2, p, compute_mode) else "cdist if any"),
+             "float8": "cdist if any"}
     amp = "float32"
     complex_on_meta = True
     def no_forward(x1, x2, p, compute_mode):
         if min(x1.ndim, x2.ndim) < 2 or x1.shape[-1] != x2.shape[-1] or compute_mode not in _MODES:
             return None
-        return "_euclidean_dist" if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode] else "_cdist_forward"
+        return "_euclidean_dist" if _by_product(x1, x2, p, compute_mode) else "_cdist_forward"
 
     def function(F, x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         if compute_mode not in _MODES:
@@ -907,8 +930,8 @@ class cdist:
             raise AutogradError("cdist only supports non-negative p values")
         broadcast_shape(tuple(x1.shape)[:-2], tuple(x2.shape)[:-2])
         if x1.dtype is not x2.dtype:
-            x2 = _as_first(F, x1, x2, p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode])
-        if p == 2 and max(x1.shape[-2], x2.shape[-2]) > _MODES[compute_mode]:
+            x2 = _as_first(F, x1, x2, _by_product(x1, x2, p, compute_mode))
+        if _by_product(x1, x2, p, compute_mode):
             return F.euclidean_distance(x1, x2)
         return F.cross_distances(x1, x2, float(p))
 

@@ -401,7 +401,7 @@ def _of_all(along: Fn) -> Fn:
         if (_FEW <= n < _SOME or n >= _FEW and input.itemsize == 2) and (middle := compiled.selected(input, (n - 1) // 2)) is not None and (
                 input.dtype.kind == "i" or middle):
             return middle
-        if n >= _FEW and input.dtype.kind in "iufV" and input.dtype.char != "g":
+        if n >= _FEW and input.dtype.kind in "iufV" and input.dtype.char != "g" and not (n >= _SOME and compiled.fits(n)):
             flat = input.ravel("K")
             best = np.partition(widened(flat) if input.itemsize == 2 and input.dtype.char in "eE" else flat, (n - 1) // 2)
             found = best[(n - 1) // 2]
@@ -413,7 +413,7 @@ def _of_all(along: Fn) -> Fn:
     return kernel
 
 
-#: Elements that Python puts in order before NumPy has begun, and from which on it selects as fast as a kernel does byte by byte.
+#: Elements that Python puts in order before NumPy has begun, and from which on a line is narrowed sooner than it is gone over byte by byte.
 _FEW, _SOME = 32, 4096
 _median_all, _nanmedian_all = _of_all(_median_dim), _of_all(_nanmedian_dim)
 

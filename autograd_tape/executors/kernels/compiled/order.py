@@ -22,6 +22,9 @@ LAST = np.int64(2**63 - 1)
 FEW, COUNTS = 8, 1024
 #: Equal ones among the best so far after which some are taken to be left at the end.
 TIES = 3
+#: Keys of a row from which it is narrowed to those between two of a sample, how many that has, and how far from the wanted those two are.
+NARROWED, SAMPLE, NEAR = 256, 64, 6
+BLOCK = 256  # elements of a row among which one is counted before it is looked for
 f4, i4, i8, u8 = np.float32, np.int32, np.int64, np.uint64
 
 
@@ -242,6 +245,24 @@ def arranged(x, values, index, outer, size, inner, descending, start, stop):
 
 
 @register_jitable
+def keyed(x, first, size, inner, flip, v):
+    """Puts the keys of a row one after the other, and gives how many are no numbers."""
+    missing = 0
+    if inner == 1:  # in vectors
+        xs = x[first : first + size]
+        for i in range(xs.size):
+            value = wide(xs[i])
+            v[i] = key(value) ^ flip
+            missing += value != value
+    else:
+        for i in range(size):
+            value = wide(x[first + i * inner])
+            v[i] = key(value) ^ flip
+            missing += value != value
+    return missing
+
+
+@register_jitable
 def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop):
     x, values, index = borrowed(x), borrowed(values), borrowed(index)
     kept = 1 if k == 1 and size >= 64 else min(k + 1, size)  # a heap of one keeps the first
@@ -275,8 +296,9 @@ def _top(scratch, x, values, index, size, inner, k, flip, in_order, start, stop)
                 for i in range(k):
                     values[to + i * inner], index[to + i * inner] = x[first + place[i] * inner], place[i]
                 continue
+        keyed(x, first, size, inner, flip, v)
         for i in range(size):
-            v[i], at[i] = key(wide(x[first + i * inner])) ^ flip, i
+            at[i] = i
         top_of(v, at, k, in_order != 0)
         for i in range(k):
             values[to + i * inner], index[to + i * inner] = x[first + at[i] * inner], at[i]
@@ -290,26 +312,92 @@ def top(x, values, index, outer, size, inner, k, largest, in_order, start, stop)
 
 
 @register_jitable
+def narrowed(v, w, sample, n, k):
+    """The key at place ``k`` of the order of the first ``n`` of ``v``, how many are less, and how many equal. Those between two of a sample
+    are what is looked at next, in ``w`` and in ``v`` by turns; where neighbours in it are equal, those that are not equal to one."""
+    before, alike = 0, False
+    while n > SAMPLE:
+        for i in range(SAMPLE):
+            key, j = v[u8(i * n // SAMPLE)], u8(i)
+            while j > u8(0) and sample[j - u8(1)] > key:
+                sample[j] = sample[j - u8(1)]
+                j -= u8(1)
+            sample[j] = key
+        at = k * SAMPLE // n
+        low = high = sample[u8(at)]
+        if not alike and low != sample[u8(max(at - 1, 0))] and low != sample[u8(min(at + 1, SAMPLE - 1))]:
+            low, high = sample[u8(max(at - NEAR, 0))], sample[u8(min(at + NEAR, SAMPLE - 1))]
+        less, within, m = 0, 0, u8(0)
+        if low == high:
+            for i in range(n):
+                less += v[u8(i)] < low
+                within += v[u8(i)] == low
+            if less <= k < less + within:
+                return low, before + less, within
+        else:
+            for i in range(n):
+                key = v[u8(i)]
+                less += key < low
+                w[m] = key
+                m += u8((key >= low) & (key <= high))
+            within = i8(m)
+        alike = within == n  # nothing was left out
+        if less <= k < less + within:
+            before, k, n = before + less, k - less, within
+        else:
+            below, m = k < less, u8(0)
+            for i in range(n):
+                key = v[u8(i)]
+                w[m] = key
+                m += u8(key < low if below else key > high)
+            if not below:
+                before, k = before + less + within, k - less - within
+            n = i8(m)
+        v, w = w, v
+    for i in range(1, n):
+        key, j = v[u8(i)], u8(i)
+        while j > u8(0) and v[j - u8(1)] > key:
+            v[j] = v[j - u8(1)]
+            j -= u8(1)
+        v[j] = key
+    found, less, equal = v[u8(k)], 0, 0
+    for i in range(n):
+        less += v[u8(i)] < found
+        equal += v[u8(i)] == found
+    return found, before + less, equal
+
+
+@register_jitable
 def _kth(scratch, x, values, index, size, inner, k, what, start, stop):
     x, values, index = borrowed(x), borrowed(values), borrowed(index)
-    v, at = borrowed(scratch[:size]), borrowed(scratch[size:])
+    v, at, sample = borrowed(scratch[:size]), borrowed(scratch[size : 2 * size]), borrowed(scratch[2 * size :])
     for r in range(start, stop):
-        first, missing, place = r // inner * size * inner + r % inner, 0, k
-        for i in range(size):
-            value = wide(x[first + i * inner])
-            v[i], at[i] = key(value), i
-            missing += value != value
+        first, place = r // inner * size * inner + r % inner, k
+        missing = keyed(x, first, size, inner, i8(0), v)
         if what == 1 and missing > 0:
             place = size - missing
         elif what == 2:
             place = max(size - missing - 1, 0) // 2
-        kth_of(v, at, place)
-        found = at[place]
-        if what:
-            before, wanted = 0, v[place]
+        found, before = 0, 0
+        if what and size >= NARROWED:
+            wanted, before, _ = narrowed(v, at, sample, size, place)
+        else:
             for i in range(size):
+                at[i] = i
+            kth_of(v, at, place)
+            found, wanted = at[place], v[place]
+            for i in range(size if what else 0):
                 before += v[i] < wanted
-            for i in range(size):
+        if what:  # where equal keys were left does not matter
+            found = 0
+            while found < size:
+                last, hits = min(found + BLOCK, size), 0
+                for i in range(found, last):
+                    hits += key(wide(x[u8(first + i * inner)])) == wanted
+                if before + hits > place:
+                    break
+                before, found = before + hits, last
+            for i in range(found, size):
                 if key(wide(x[first + i * inner])) == wanted:
                     if before == place:
                         found = i
@@ -322,7 +410,7 @@ def _kth(scratch, x, values, index, size, inner, k, what, start, stop):
 def kth(x, values, index, outer, size, inner, k, what, start, stop):
     """The element that comes at place `k` in the order of each row, and its place: torch's among equal ones, or where `what` is not 0 the
     first. Of rows with NaN it is the first NaN where `what` is 1; where it is 2 they are taken without, and the middle."""
-    scratch = np.empty(2 * size, i8)
+    scratch = np.empty(2 * size + SAMPLE, i8)
     _kth(scratch, x, values, index, size, inner, k, what, start, stop)
 
 
