@@ -113,6 +113,8 @@ def picked(rows: np.ndarray, index: np.ndarray) -> np.ndarray:
 
 #: Lengths of rows whose keys are sorted together with their places where NumPy sorts integers in vectors, or nothing is compiled.
 _PACKED = range(8, 2048)
+#: Lengths of rows of bytes that NumPy sorts sooner as they are.
+_BYTES = 256
 #: Lengths up to which the kernel counts what comes before each, which is quicker than NumPy with vectors, too.
 _COUNTED = 64
 
@@ -121,6 +123,8 @@ def ordered(rows: np.ndarray, descending: bool) -> np.ndarray:
     """The places of each row's elements in order, equal ones as they come."""
     if (found := arranged(rows, 1, descending, False)) is not None:
         return found[1]
+    if rows.dtype.itemsize == 1 and rows.shape[1] >= _BYTES and rows.dtype.kind in "iub":  # which NumPy counts
+        return (~rows if descending else rows).argsort(1, kind="stable")
     key = keys(rows)
     if descending:
         key = ~key
@@ -317,7 +321,7 @@ def bisect(sequence: np.ndarray, values: np.ndarray, right: bool) -> np.ndarray 
         return None
     if (run := _bisected.of(char, many)) is None and not fits(many):
         return None
-    found = np.empty(values.shape, np.int64)
+    found = _empty(values.shape, _INT64)
     if run is not None and many <= _ALONE and sequence.ndim == 1 and sequence.flags.carray and values.flags.carray:
         run(many, 1, sequence, values, found, 1, size, many, right)
         return found

@@ -183,6 +183,25 @@ def _asked(found: tuple[np.ndarray | None, ...]) -> Any:
     return wanted if len(wanted) > 1 else wanted[0]
 
 
+_SIGN = np.uint64(1 << 63)
+
+
+def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct parts along the first dimension, in order, where each went, and how many there are of each. Integers, whose bytes from the
+    first on are in their order, are sorted as strings, where NumPy's structures compare number by number."""
+    n, flat = len(rows), np.ascontiguousarray(rows).reshape(len(rows), -1) if rows.size else rows
+    if not rows.size or not (flat.dtype.kind in "iub" or flat.dtype.char in "fd") or flat.dtype.kind == "f" and (
+            (flat != flat).any() or ((flat == 0) & np.signbit(flat)).any()):  # equal ones differ
+        return np.unique(rows, return_inverse=True, return_counts=True, axis=0)
+    words = (order.keys(flat).view(np.uint64) ^ _SIGN).byteswap()
+    at = words.view(f"S{8 * flat.shape[1]}").reshape(n).argsort(kind="stable")
+    words, changes = words[at], np.ones(n, bool)
+    np.logical_or.reduce(words[1:] != words[:-1], 1, None, changes[1:])
+    begins, inverse = changes.nonzero()[0], np.empty(n, np.int64)
+    inverse[at] = changes.cumsum() - 1
+    return flat[at[begins]].reshape(-1, *rows.shape[1:]), inverse, np.diff(begins, append=n)
+
+
 @op("unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor", out=False,
     dtypes="float int bool")
 class unique:
@@ -213,7 +232,7 @@ class unique:
                             input, _UniqueDim)
         _check_zero_sizes(data, d)
         # torch moves the dimension to the front, and what it returns is a view that moves it back.
-        values, inverse, counts = np.unique(np.moveaxis(data, d, 0), return_inverse=True, return_counts=True, axis=0)
+        values, inverse, counts = _distinct_rows(np.moveaxis(data, d, 0))
         values = np.moveaxis(np.ascontiguousarray(values), 0, d)
         return _results(F, (values, inverse.reshape(-1), counts), (True, return_inverse, return_counts), input, _UniqueDim)
 

@@ -1004,6 +1004,8 @@ class pdist:
 
     def quick(input, p):
         if input.ndim == 2 and p.__class__ in (int, float) and p >= 0 and input.dtype.char in "fd":
+            if len(input) == 1:  # there is none
+                return np.empty(0, input.dtype)
             return _distances_behind(input, float(p))
 
     def function(F, input, p=2.0):
