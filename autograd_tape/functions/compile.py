@@ -653,7 +653,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
                       *[" " * 16 + line for line in at_once],
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
-                      "                kernel(_a, _o, _a)"]
+                      f"                {_OF_SOME}", "                kernel(_a, _o, _a)"]
             lines += [" " * 16 + line for line in finish]
         if other is not None:
             free = (f"{other.name}._k is _k and (({is_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
@@ -671,15 +671,15 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
                           f"            _o = _k.scalars.get({alpha})", f"            if _o is None: _o = _k.scalar({alpha})",
                           f"            kernel(_a, {other.name}._data * _o, _a)"]
         else:
-            lines += [f"        if {_in('_k', quiet)} and ({is_free(first)} or grad_mode() is not ENABLED) "
-                      f"and 0 not in _a.strides{test}:",
+            lines += [f"        if {_few_halves(_in('_k', quiet), rec, below or complexes)} "
+                      f"and ({is_free(first)} or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       *(["            by_parts(kernel, _a, _a)"] if complexes and rec.field("by_parts") else
                         _few_or_many(rec))]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
     elif _overwrites(rec):
         lines += _overwrite_lines(rec, more, complexes=complexes)
-    if not below and _overwrites(rec) and half_operand(rec) is rec.params[0]:
+    if not below and _opens_half(rec):
         lines += _half_lines(rec, ["_more is ..."] if more else [], True)
     return "\n".join([*lines, *deprecated, *_ending(rec, operator, ", None, True")]) + "\n"
 
@@ -688,7 +688,8 @@ def _beside_lines(rec: Record, other: Param, halved: bool) -> list[str]:
     """The change by one of NumPy's functions of two arrays; by a kernel where those are broadcast, or where NumPy makes no vectors, and by
     that of their entrance where they are of half precision, which NumPy converts number by number."""
     slow = rec.field("numpy") in SLOW
-    test = f"_a.size < {LEAST_CHANGED}" + f" or _a.shape == {other.name}._data.shape" * (not slow)
+    same = f" or _a.strides == (_o := {other.name}._data).strides and _a.shape == _o.shape"
+    test = f"_a.size < {LEAST_CHANGED}{same * (not slow)}"
     lines = [] if isinstance((rec.field("changes") or {}).get(1), Change) else _change_lines(rec, [other], "1", False)
     lines = [f"if {test}: kernel(_a, {other.name}._data, _a)", "else:", *[f"    {line}" for line in lines],
              f"    broadcast(kernel, _a, {other.name}._data)"]
@@ -699,13 +700,34 @@ def _beside_lines(rec: Record, other: Param, halved: bool) -> list[str]:
     return [" " * 12 + line for line in lines]
 
 
+_OF_SOME = "if not _a.ndim: _a = _a.reshape(1)"
+"""Since what writes over an array of no dimensions takes NumPy three times as long."""
+
+
+def _few_halves(quiet: str, rec: Record, entrance: bool) -> str:
+    """The test for kinds of which one of NumPy's functions writes over its tensor, with few numbers of half precision among them, which it
+    converts itself as it does in their own entrance."""
+    change = (rec.field("changes") or {}).get(0)
+    check = rec.field("check")
+    checks = check is not None and (rec.field("amp") == "lower" or not getattr(check, "takes_floats", False))
+    if entrance or checks or rec.field("half") or not _opens_half(rec) or not (change is None or isinstance(change, Change)):
+        return quiet
+    return f"({quiet} or _k in Q_HALF and _a.size < {MANY if change is None else FEW})"
+
+
+def _opens_half(rec: Record) -> bool:
+    """Whether the variant in place has an entrance for half precision."""
+    return _overwrites(rec) and half_operand(rec) is rec.params[0]
+
+
 def _few_or_many(rec: Record) -> list[str]:
     """The kernel of few numbers in place, and that of many, for the dtypes that it is of."""
     many = rec.field("many")
+    some = f"            {_OF_SOME}"
     if many is None:
-        return ["            kernel(_a, _a)"]
+        return [some, "            kernel(_a, _a)"]
     single = "" if "f" in many.chars else "_k is Q_F32 or "
-    return [f"            if {single}_a.size < {MANY}: kernel(_a, _a)",
+    return [some, f"            if {single}_a.size < {MANY}: kernel(_a, _a)",
             f"            else: {'settling(_a)' if many.numpys else '_a[...] = many(_a)'}"]
 
 

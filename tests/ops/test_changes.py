@@ -72,11 +72,33 @@ def test_a_change_is_what_the_operation_gives(name: str, others: int, dtype: str
 
 
 def test_what_a_change_does_not_take_is_left_alone(kept: None) -> None:
-    change, x = RECORDS["floor"].field("changes")[0], torch.full((4, 6), 1.5)
+    change, x = RECORDS["neg"].field("changes")[0], torch.full((4, 6), 1.5)
     assert not changed(change, x._k, 1, x[:, ::2]._data)
     by_other = RECORDS["add"].field("changes")[1]
     assert not changed(by_other, x._k, 1, x._data, torch.ones(1, 4, 6)._data) and not changed(by_other, x._k, 1e30, x._data, x._data)
     assert x.unique().tolist() == [1.5]
+
+
+@pytest.mark.parametrize("name", ["exp", "exp2", "expm1", "log", "sinh", "cosh", "atanh", "acosh"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_numbers_that_rest_have_the_bits_of_those_that_move(kept: None, name: str, dtype: torch.dtype) -> None:
+    few = torch.tensor([math.inf, 0.5, -math.inf, 1.5, math.nan, -0.0], dtype=dtype)
+    for n, rows in (1000, 1), (70000, 7):
+        for x in few.repeat(n).reshape(rows, -1), few[:1].repeat(6 * n), few[1:2].repeat(6 * n):
+            for y in x, x.mT.contiguous().mT if x.ndim > 1 else x.clone():
+                expected = getattr(torch, name)(y)
+                assert _bits(getattr(y.clone(), name + "_")()) == _bits(expected)
+
+
+@pytest.mark.parametrize("name", ["sub", "gt", "logical_xor", "addcmul"])
+@pytest.mark.parametrize("shape", [(7, 11), (81, 123), (700, 1100)])
+def test_operands_in_another_order(kept: None, name: str, shape: tuple[int, int]) -> None:
+    x, y, z = (torch.arange(float(shape[0] * shape[1])).reshape(shape) % k for k in (7, 5, 3))
+    beside = [y, z][: 1 + (name == "addcmul")]
+    expected = getattr(torch, name)(x, *beside).float()
+    for turned in x.mT.contiguous().mT, x.clone():
+        others = [b if turned.is_contiguous() is False else b.mT.contiguous().mT for b in beside]
+        assert _bits(getattr(turned, name + "_")(*others)) == _bits(expected)
 
 
 ALL_OVER = [name for name, rec in RECORDS.items() if rec.field("store_all") is not None]

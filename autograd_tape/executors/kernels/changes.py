@@ -13,7 +13,7 @@ from ...annotations import Fn
 from ...dtypes import Kind
 from ...strided import contiguous_strides
 from ...warned import ignoring
-from ._on_demand import _NEVER, state
+from ._on_demand import _NEVER, contiguous, state
 from .elementwise import spread
 from .handy import Handy, Listed, Run
 from .pairs import OF_UFUNC, SLOW, in_rows, in_three, joint, steps_along
@@ -30,6 +30,7 @@ _alone, _whole = Handy("in_place", "alone"), Handy("in_place", "alone_whole")
 _by_two = Handy("in_place", "by_two")
 _tested, _combined = Handy("in_place", "tested"), Handy("in_place", "combined")
 _moving, _moved = Handy("in_place", "moving"), Handy("in_place", "moved")
+_PIECE = 1 << 19  # bytes of a large array that are brought into its order at a time
 _BLOCK = 65536  # elements that are computed while they are close
 _FEW = 64  # elements that NumPy copies one by one as soon as otherwise
 _SHORT = 64  # elements of a line of which NumPy takes longer to begin it
@@ -64,6 +65,7 @@ class Change(NamedTuple):
         half: the kernel's name for it in half precision, where that is another.
         kernel: what changes it, by one tensor beside it or by two.
         whole: of int64, what it is, and the bounds that go with it, of the number; see `Alone`.
+        few: NumPy's function that does it with fewer numbers of single or double precision.
     """
 
     op: int
@@ -71,6 +73,7 @@ class Change(NamedTuple):
     half: int | None = None
     kernel: Listed = _ONE
     whole: tuple[int, Callable[[int], tuple[int, int]]] | None = None
+    few: np.ufunc | None = None
 
     def op_of(self, kind: Kind) -> int:
         """The kernel's name for it, of a kind of tensors."""
@@ -94,7 +97,27 @@ class Change(NamedTuple):
         if char not in "fdEe":
             return partial(changed, self, kind)
 
+        few = self.few if char in "fd" else None
+
         def over(value: Any, a: np.ndarray, *others: np.ndarray) -> bool:
+            if not others:
+                n = a.size
+                if few is not None and n < _FEW:
+                    if not a.ndim:  # which takes NumPy longer
+                        a = a.reshape(1)
+                    few(a, a)
+                    return True
+                run = at_hand.get(char)
+                if run is None:
+                    return changed(self, kind, value, a)
+                if state.fused == _NEVER or n >= BIG and get_num_threads() > 1 or not -MOST <= value <= MOST:
+                    return False
+                rows = a if a.flags.c_contiguous else a.T,
+                try:
+                    run(op, value if as_given else number(value, kind), rows, rows)
+                except (TypeError, ValueError):  # what does not lie so, or does not fit
+                    return False
+                return True
             for x in others:  # whose elements would be read after they were written
                 if x is not a and (a.base is not None or x.base is not None) and np.may_share_memory(a, x):
                     return False
@@ -107,24 +130,23 @@ class Change(NamedTuple):
             flags = a.flags
             turned = not flags.c_contiguous
             try:
-                if others:
-                    if turned and not flags.f_contiguous:
-                        return False
-                    for x in others:
-                        if x.shape != a.shape or not (x.flags.f_contiguous if turned else x.flags.c_contiguous):
-                            if len(others) > 1 and (done := _of_lines(char, op, given, a, others[0], others[1], turned)) is not None:
-                                return done
-                            others = tuple([_laid(x, a) for x in others])
-                            break
-                    if turned:
-                        a, others = a.T, tuple([x.T for x in others])
-                    if two:
-                        run(op, given, others[:1], others[-1:], (a,))
-                    else:
-                        run(op, given, others, (a,))
+                if turned and not flags.f_contiguous:
+                    return False
+                for x in others:
+                    if x.shape != a.shape or not (x.flags.f_contiguous if turned else x.flags.c_contiguous):
+                        if a.nbytes > 4 * _PIECE and two and len(others) > 1 and a.shape == others[0].shape == others[1].shape:
+                            _by_pieces(partial(run, op, given), *[x.T if turned else x for x in (a, *others)])
+                            return True
+                        if len(others) > 1 and (done := _of_lines(char, op, given, a, others[0], others[1], turned)) is not None:
+                            return done
+                        others = tuple([_laid(x, a) for x in others])
+                        break
+                if turned:
+                    a, others = a.T, tuple([x.T for x in others])
+                if two:
+                    run(op, given, others[:1], others[-1:], (a,))
                 else:
-                    rows = a.T if turned else a,
-                    run(op, given, rows, rows)
+                    run(op, given, others, (a,))
             except (TypeError, ValueError):  # what does not lie so, or does not fit
                 return False
             return True
@@ -161,6 +183,13 @@ class Beside(NamedTuple):
 
         def over(value: Any, a: np.ndarray, z: np.ndarray | None = None) -> bool:
             run, n = at_hand.get(char), a.size
+            if (z is not None and z.strides == a.strides and z.shape == a.shape and a.base is None and z.base is None
+                    and a.flags.c_contiguous and run is not None and 0 < n < BIG and state.fused != _NEVER):  # as most are, at once
+                try:
+                    run(1, 1, op, z, a, 1, 1, n, 0, 0, 1)
+                    return True
+                except (TypeError, ValueError):
+                    return _by_lines(self, kind, a, z)
             lines: tuple[int, ...] | None = (1, 1, n, 0, 0, 0 if z is None else 1)
             if z is None:
                 if own is not None:
@@ -171,7 +200,10 @@ class Beside(NamedTuple):
             elif (a.base is not None or z.base is not None) and a is not z and np.may_share_memory(a, z):
                 lines = None  # elements would be read after they were written
             elif z.strides != a.strides or z.shape != a.shape:
-                lines = _lines_of(a.shape, a.flags.c_contiguous, z.shape, z.flags.c_contiguous) if z.flags.forc else None
+                if n >= _FEW and z.shape == a.shape and a.flags.forc:
+                    z = _in_order(z, a)
+                else:
+                    lines = _lines_of(a.shape, a.flags.c_contiguous, z.shape, z.flags.c_contiguous) if z.flags.forc else None
             if lines is None or run is None or state.fused == _NEVER or not 0 < n < BIG:
                 return _by_lines(self, kind, a, z)
             try:
@@ -362,8 +394,10 @@ class Settling:
 def broadcast(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> None:
     """Changes an array by NumPy's function of it and of another that is broadcast to it; in short lines, of which NumPy makes a call each,
     and where it makes no vectors, by way of a new array, where there is machine code for that."""
-    if a.size >= LEAST and b.size > 1 and (a.shape[-1] < _SHORT or function in SLOW) and (pair := OF_UFUNC.get(function)) is not None and (
-            found := pair(a, b, True)) is not None and found.shape == a.shape:
+    if b.shape == a.shape and a.flags.forc and function not in SLOW:
+        function(a, _in_order(b, a), a)
+    elif a.size >= LEAST and b.size > 1 and (a.shape[-1] < _SHORT or function in SLOW) and (
+            pair := OF_UFUNC.get(function)) is not None and (found := pair(a, b, True)) is not None and found.shape == a.shape:
         a[...] = found
     else:
         function(a, b, a)
@@ -427,6 +461,21 @@ def _lines_of(shape: tuple[int, ...], rows: bool, other: tuple[int, ...], others
     if found is None or found[5] < 2:
         return found
     return (*found[1:3], 1, *found[4:], 0) if found[0] == 1 else None  # each number is a line
+
+
+def _by_pieces(run: Run, a: np.ndarray, *others: np.ndarray) -> None:
+    """Changes an array in rows by others in another order, some rows at a time: several large copies at once are of pages that the system
+    makes anew."""
+    step = max(1, _PIECE * len(a) // a.nbytes)
+    for at in range(0, len(a), step):
+        beside = tuple([contiguous(x[at : at + step]) for x in others])
+        run(beside[:1], beside[1:], (a[at : at + step],))
+
+
+def _in_order(b: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """An array of the shape of another, as that lies, whose order NumPy and lines would follow: a step of a row for each number."""
+    flags, own = a.flags, b.flags
+    return b if flags.c_contiguous and own.c_contiguous or flags.f_contiguous and own.f_contiguous else spread(b, a)
 
 
 def _laid(x: np.ndarray, a: np.ndarray) -> np.ndarray:

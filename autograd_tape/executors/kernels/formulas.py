@@ -612,9 +612,9 @@ def few(function: Scalar | Split, operands: int = 1, numbers: int = 0, exact: bo
 
             def over_few(x: np.ndarray, *options: Any) -> bool:
                 """The same of an array that it is to be written over."""
-                return (x.size <= state.short or exact) and (over(x, *map(float, options)) if numbers else over(x))
+                return (x.size <= state.short or exact) and over(x, *map(float, options))
 
-            short.over = over_few  # type: ignore[attr-defined]
+            short.over = over_few if numbers or not exact else over  # type: ignore[attr-defined]
         short.slow_from = 0  # type: ignore[attr-defined]
         return short
 

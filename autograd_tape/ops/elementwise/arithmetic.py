@@ -31,7 +31,7 @@ from ...tensor import TensorRef
 from .. import _mindspore as kernels
 from .._host import on_host
 from .._precision import reciprocal_root
-from .._samples import beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, zero_divisor
+from .._samples import beside_number, category, check_factor, check_number, domain, pairs, scalar_like, takes, takes_floats, zero_divisor
 from . import _elementary as elementary
 from ...annotations import Fn, Functions, Values
 from ...warned import ignoring
@@ -249,6 +249,7 @@ class neg:
     mindspore = "ops.Neg"
     mindspore_takes = "complex"
 
+    @takes_floats
     def check(input):
         if input._k.dtype.category == BOOL:
             raise AutogradError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "

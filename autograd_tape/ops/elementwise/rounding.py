@@ -59,7 +59,7 @@ class ceil:
     tensor([ 2., -1.])
     """
 
-    changes = {0: Change(CEILED)}
+    changes = {0: Change(CEILED, few=np.ceil)}
     keeps = "Q_INT"
     lacks = {"float8": "ceil_vml_cpu"}
     out_dtype = FOUND
@@ -88,7 +88,7 @@ class floor:
     tensor([ 1., -2.])
     """
 
-    changes = {0: Change(FLOORED)}
+    changes = {0: Change(FLOORED, few=np.floor)}
     keeps = "Q_INT"
     lacks = {"float8": "floor_vml_cpu"}
     out_dtype = FOUND
@@ -114,7 +114,7 @@ class trunc:
     tensor([ 1., -1.])
     """
 
-    changes = {0: Change(TRUNCATED)}
+    changes = {0: Change(TRUNCATED, few=np.trunc)}
     keeps = "Q_INT"
     lacks = {"float8": "trunc_vml_cpu"}
     out_dtype = FOUND
@@ -183,7 +183,7 @@ class round:
     tensor([2.3000])
     """
 
-    changes = {0: Change(ROUNDED)}
+    changes = {0: Change(ROUNDED, few=np.rint)}
     keeps = "Q_INT"
     lacks = {"float8": lambda input, decimals: "round_cpu" if decimals else "round_vml_cpu"}
     out_dtype = FOUND
