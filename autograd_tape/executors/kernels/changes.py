@@ -397,7 +397,8 @@ def broadcast(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> None:
     if b.shape == a.shape and a.flags.forc and function not in SLOW:
         function(a, _in_order(b, a), a)
     elif a.size >= LEAST and b.size > 1 and (a.shape[-1] < _SHORT or function in SLOW) and (
-            pair := OF_UFUNC.get(function)) is not None and (found := pair(a, b, True)) is not None and found.shape == a.shape:
+            pair := OF_UFUNC.get(function)) is not None and (
+            found := pair(a, b, function not in SLOW)) is not None and found.shape == a.shape:
         a[...] = found
     else:
         function(a, b, a)
