@@ -15,7 +15,7 @@ import numpy as np
 
 from ._kernel import AnyKernel
 from ._on_demand import _NEVER, LazyModule, state, worth
-from .sharing import share_elements, share_rows
+from .sharing import get_num_threads, share_elements, share_rows
 
 __all__ = ["Exact", "Handy", "Listed"]
 
@@ -79,8 +79,9 @@ class Handy:
         return kernel
 
     def share(self, char: str, rows: int, cols: int, work: int, *arguments: object) -> None:
-        """`share_rows`, whose search of somebody to share with is spared where there is little to do. The kernel is loaded if need be."""
-        if rows * cols * work < LITTLE:
+        """`share_rows`, whose search of somebody to share with is spared where there is little to do, or nobody. The kernel is loaded if
+        need be."""
+        if rows * cols * work < LITTLE or rows == 1 or get_num_threads() == 1:
             (self._ready.get(char) or self._loaded(char))(rows, 1, *arguments)
         else:
             share_rows(self._kernel, char, rows, cols, work, *arguments)
