@@ -159,14 +159,14 @@ def _along(route: Route, lines: np.ndarray, axis: int, forward: bool, factor: fl
     """The transforms of complex lines along a dimension, times a factor; what is the caller's `own` may be overwritten."""
     n = lines.shape[axis]
     if n == 1 and factor == 1:
-        return route(lines, np.ndarray.copy)
+        return lines if own else route(lines, np.ndarray.copy)
     step = transform_of(lines, axis, n, n, lines.dtype, not forward, factor, own)
     return route(lines, step or _pocketfft(lines, axis, n, False, forward, factor))
 
 
 def _laid_out(route: Route, lines: np.ndarray, back: list[int] | None, dtype: Any) -> np.ndarray:
     """Lines as a result, in one block of memory."""
-    if lines.dtype is not dtype or not lines.flags.c_contiguous:
+    if lines.dtype is not dtype or lines.strides != contiguous_strides(lines.shape, lines.itemsize):
         lines = route(lines, methodcaller("astype", dtype, "C"))
     return _transposed(route, lines, back)
 
@@ -201,10 +201,11 @@ def c2c_by(route: Route, input: np.ndarray, dim: Any, normalization: int, forwar
     dims, order, back, count = _geometry(input, dim)
     if not dims:
         return route(input, np.ndarray.copy)
-    lines, last = _transposed(route, input, order), input.ndim - 1
+    lines, last, own = _transposed(route, input, order), input.ndim - 1, False
     for axis in range(last + 1 - len(dims), last):
-        lines = _along(route, lines, axis, forward, 1.0, axis > last + 1 - len(dims))
-    return _laid_out(route, _along(route, lines, last, forward, factor_of(normalization, count), len(dims) > 1), back, input.dtype)
+        if lines.shape[axis] > 1:  # one number is its own transform
+            lines, own = _along(route, lines, axis, forward, 1.0, own), True
+    return _laid_out(route, _along(route, lines, last, forward, factor_of(normalization, count), own), back, input.dtype)
 
 
 def _c2c_on_meta(input: np.ndarray, dim: Any, normalization: int, forward: bool) -> np.ndarray:
