@@ -111,7 +111,7 @@ def _route(*_: Any) -> list[_Step]:
 
 
 try:
-    from numpy.fft._pocketfft_internal import execute
+    from numpy.fft._pocketfft_internal import execute as _of_lines
 
     def _pocketfft(lines: np.ndarray, axis: int, n: int, real: bool, forward: bool, factor: float) -> _Step:
         """What transforms such lines of `n` numbers along a dimension, times a factor: real numbers to the first half and, where not
@@ -121,7 +121,7 @@ try:
             if have < n:  # the first half, which is followed by anything
                 half, lines = lines, np.empty((*lines.shape[:-1], n), lines.dtype)
                 lines[..., :have] = half
-            found: np.ndarray = execute(lines, real, forward, factor)  # which leaves the factor out where a line is one number
+            found: np.ndarray = _of_lines(lines, real, forward, factor)  # which leaves the factor out where a line is one number
             return (found if n > 1 or factor == 1 else found * factor).swapaxes(axis, -1)
 
         return transform
