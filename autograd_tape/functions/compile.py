@@ -227,7 +227,10 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         exact = not half and getattr(OF_UFUNC.get(rec.field("numpy")), "exact", False)
         few = f"_a.size < {FEW // 4 if slow or exact else FEW}" + f" > {big[1]}.size" * both
         few += f" or _a.size == {big[1]}.size < {FEW}" * (exact and not slow)
-        return (f"(kernel({', '.join(arguments)}) if {few} or {alike} else {many}(kernel, {', '.join(big)})) "
+        rest = f"{many}(kernel, {', '.join(big)})"
+        if not half and rec.field("numpy") in OF_UFUNC:  # by one frame less
+            rest = f"_p if (_p := pair({', '.join(big)}, True)) is not None else numpys2(kernel, {', '.join(big)})"
+        return (f"(kernel({', '.join(arguments)}) if {few} or {alike} else {rest}) "
                 f"if (_a := {first}).flags.c_contiguous else {'halves_' * half}in_order(kernel, {', '.join(big)})")
     few = f"(_a := {first}).size < {least}"
     if not half and least > APART:
@@ -889,6 +892,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
              "Node": node_class(rec) if rec.differentiable else None, "named": frontend.returned(rec)}
     if operator:
         cells |= {"TensorRef": TensorRef, "no_operand": no_operand}
+    if isinstance(rec.field("numpy"), np.ufunc) and rec.field("numpy") in OF_UFUNC:
+        cells["pair"] = OF_UFUNC[rec.field("numpy")]
     if half:
         plain = cells["kernel"]
         cells |= {"kernel": half_kernel(rec, plain), "plain": plain, "narrow": narrow, "widened": widened, "with_number": with_number}

@@ -9,7 +9,7 @@ import numpy as np
 from ..annotations import Keywords
 from .. import dtypes
 from ..errors import AutogradError
-from ..executors.kernels.pairs import in_order, ufunc2
+from ..executors.kernels.pairs import in_order, numpys2, ufunc2
 from ..executors.kernels.sharing import ufunc1
 from ..modes import GradMode, grad_mode
 from ..strided import laid_out
@@ -71,7 +71,7 @@ def base_namespace() -> Keywords:
         "asarray": np.asarray, "narrowed": narrowed, "ndarray": np.ndarray, "LEAF": LEAF, "grad_mode": grad_mode,
         "ENABLED": GradMode.ENABLED,
         "laid_out": laid_out, "ascontiguousarray": np.ascontiguousarray, "ufunc1": ufunc1, "ufunc2": ufunc2, "in_order": in_order,
-        "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS,
+        "numpys2": numpys2, "next_id": next_id, "new_node": object.__new__, **RESULT_KINDS,
         "NUMBERS": NUMBERS, "REALS": REALS, "int": int, "F32": QUIET_SETS["Q_F32"],
         "STUMBLES": STUMBLES, "Version": Version, "ref": weakref.ref,
     }

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable
-from functools import wraps
+from functools import partial, wraps
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
@@ -31,7 +31,7 @@ from . import halves
 from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, state, worth
 from ._store import Store, file_name
 from .halves import compute_array
-from .pairs import in_rows, known as known_geometries
+from .pairs import Plan, in_rows, known as known_geometries, plan_of
 from .sharing import dense, share, ufunc1
 from ...strided import laid_out, strided
 from ...warned import ignoring
@@ -413,14 +413,11 @@ def _of_one(formula: Formula, of_single: Formula, of_many: Formula | None = None
     def kernel(input: np.ndarray, *options: float) -> np.ndarray:
         alone = (ready if input.size < state.fused or input.itemsize != 4 else ready_many).get(input.dtype)
         if alone is not None and input.size <= most and state.fused != _NEVER:
-            if input.flags.carray:
-                out = np.empty(input.shape, input.dtype)
-                alone[0](alone[1], input.size, 1, input, out, *options)
-                return out
-            if input.ndim and input.flags.f_contiguous and input.flags.aligned:  # no number of NumPy's, whose parts are no array's
-                out = np.empty(input.shape, input.dtype, "F")
-                alone[0](alone[1], input.size, 1, input.T, out.T, *options)
-                return out
+            rows = input if input.flags.c_contiguous else input.T
+            if rows.flags.carray:  # no number of NumPy's
+                out = np.empty(rows.shape, input.dtype)
+                alone[0](alone[1], input.size, 1, rows, out, *options)
+                return out if rows is input else out.T
         x = compute_array(input)
         if not (x.flags.forc and x.flags.aligned):
             x = dense(x)
@@ -460,6 +457,7 @@ def _repeated(a: np.ndarray, sizes: tuple[Any, ...], steps: tuple[Any, ...]) -> 
 def _of_two(formula: Formula, of_single: Formula, of_many: Formula | None = None) -> Callable[..., np.ndarray]:
     ready_many = None if of_many is None else of_many.ready
     ready, most, given = formula.ready, formula.short, known_geometries.get
+    plans: dict[object, Plan] = {}
 
     def kernel(x: Any, z: Any) -> np.ndarray:
         alone = ready.get(dtype := getattr(x, "dtype", None))
@@ -474,6 +472,13 @@ def _of_two(formula: Formula, of_single: Formula, of_many: Formula | None = None
                         out = np.empty(shape, dtype, "F")
                         alone[0](alone[1], n, 1, x.T, z.T, out.T, 1, 1, n, 0, 0, 1, 0, 0, 1)
                         return out
+                key = (shape, z.shape, dtype) if x.flags.c_contiguous and z.flags.c_contiguous else (
+                    shape, z.shape, x.strides, z.strides, dtype)
+                if (plan := plans.get(key)) is not None and plan[0] == state.fused:
+                    _, run, shape, _, turn_x, turn_z, back = plan
+                    out = np.empty(shape, dtype)
+                    run(x if turn_x is None else turn_x(x), z if turn_z is None else turn_z(z), out)
+                    return out if back is None else out.transpose(back)
                 lies = given((shape, z.shape))
                 found = (x, z, lies, None) if lies and x.flags.c_contiguous and z.flags.c_contiguous else in_rows(x, z)
                 if found is not None:
@@ -483,6 +488,8 @@ def _of_two(formula: Formula, of_single: Formula, of_many: Formula | None = None
                     if n <= most and alone is not None:
                         out = np.empty(shape, dtype)
                         alone[0](alone[1], n, 1, a, b, out, *sizes)
+                        if x.__class__ is np.ndarray and z.__class__ is np.ndarray:
+                            plan_of(plans, key, partial(alone[0], alone[1]), x, z, out, n, sizes, back)
                         return out if back is None else out.transpose(back)
             except TypeError:
                 pass

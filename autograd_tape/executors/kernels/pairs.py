@@ -25,7 +25,7 @@ from .sharing import BIG, get_num_threads, parallel_for
 
 __all__ = [
     "FEW", "LEAST", "MANY", "OF_UFUNC", "SHIFTS", "SLOW", "Pairs", "geometry", "gives_many", "halved", "halves_in_order", "in_order",
-    "in_rows", "in_three", "joint", "known", "neighbours", "pairwise", "steps_along", "steps_of", "ufunc2",
+    "in_rows", "in_three", "joint", "known", "neighbours", "numpys2", "pairwise", "plan_of", "steps_along", "steps_of", "ufunc2",
 ]
 
 _MOST = 1024
@@ -232,6 +232,14 @@ Plan = tuple[int, Fn, tuple[int, ...], np.dtype, "Turning | None", "Turning | No
 what it writes, how the operands are turned, and the order of the result's axes from there."""
 
 
+def plan_of(plans: dict[object, Plan], key: object, run: Run, x: np.ndarray, z: np.ndarray, y: np.ndarray, n: int, sizes: tuple[int, ...],
+            back: tuple[int, ...] | None) -> None:
+    """Keep how `run` went for `n` numbers, by the sizes of a geometry in three dimensions."""
+    if len(plans) > _MOST:
+        plans.clear()
+    plans[key] = (state.fused, _with_sizes(run, n, *sizes), y.shape, y.dtype, *_turns(x, z), back)
+
+
 class Pairs:
     """A function of two numbers. What it gives has the dtype of its operands, or is true or false.
 
@@ -279,9 +287,7 @@ class Pairs:
         except TypeError:  # memory that is not aligned
             return None
         if n < LITTLE:
-            if len(self._plans[numpys]) > _MOST:
-                self._plans[numpys].clear()
-            self._plans[numpys][key] = (state.fused, _with_sizes(found, n, *sizes), shape, y.dtype, *_turns(x, z), back)
+            plan_of(self._plans[numpys], key, found, x, z, y, n, sizes, back)
         return y if back is None else y.transpose(back)
 
     def _found(self, dtype: np.dtype, n: int) -> Run | None:
@@ -411,8 +417,12 @@ def ufunc2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     array([2., 5.])
     """
     pair = OF_UFUNC.get(function)
-    if pair is not None and (found := pair(a, b, True)) is not None:
-        return found
+    found = None if pair is None else pair(a, b, True)
+    return numpys2(function, a, b) if found is None else found
+
+
+def numpys2(function: np.ufunc, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The same without machine code."""
     if function in SHIFTS and (found := shifted(function, a, b)) is not None:
         return found
     full, part = (a, b) if a.size >= b.size else (b, a)

@@ -102,8 +102,8 @@ class imag_part:
 
 
 def _view_as_real(input: np.ndarray) -> np.ndarray:
-    if (part := _PART.get(input.dtype.char)) is not None and input.flags.c_contiguous and input.__class__ is _ndarray and input.size:
-        return _ndarray((*input.shape, 2), part, input)
+    if (part := _PART.get(input.dtype.char)) is not None and input.size:
+        return input[..., None].view(part)
     if input.dtype.kind != "c" and input.dtype != COMPLEX32:
         raise AutogradError("view_as_real is only supported for complex tensors", remedy="use the tensor as it is")
     if not input.size:  # NumPy forgets how such an array lies in memory
