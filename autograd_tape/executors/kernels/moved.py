@@ -79,15 +79,15 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     >>> triangle(np.ones((0, 2)), 0, True) is None
     True
     """
-    key = x.dtype, x.shape, k, lower
-    if (plan := _triangles.get(key)) is not None and state.fused != _NEVER:
+    flags = x.flags
+    if flags.c_contiguous and (plan := _triangles.get((x.dtype, x.shape, k, lower))) is not None and state.fused != _NEVER:
         try:
             run, rows, *rest = plan
             run(rows, 1, x, y := np.empty(x.shape, x.dtype), rows, *rest)
             return y
-        except TypeError:  # what does not lie in rows, or is not aligned
+        except TypeError:  # what is not aligned
             pass
-    char, size, flags = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize), x.size, x.flags
+    char, size = _KINDS.get(x.dtype.char) or MOVED.get(x.itemsize), x.size
     if char is None or not flags.aligned or not size or (run := _triangle.of(char, size)) is None and size < state.fused:
         return None
     n, m = x.shape[-2:]
@@ -108,7 +108,7 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
         if source is x and not columns:
             if len(_triangles) > 500:
                 _triangles.clear()
-            _triangles[key] = run, rows, m, n, edge, lower, columns
+            _triangles[x.dtype, shape, k, lower] = run, rows, m, n, edge, lower, columns
     else:
         _triangle.share(char, rows, m, 1, source, target, rows, m, n, edge, lower, columns)
     return y
