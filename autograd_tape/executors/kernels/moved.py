@@ -181,18 +181,17 @@ def fill_where(x: np.ndarray, mask: np.ndarray, value: np.ndarray) -> bool:
 
 
 def put_where(x: np.ndarray, mask: np.ndarray, source: np.ndarray) -> bool:
-    """The same with one element of the source, which has enough, after the other, in the order of rows.
+    """The same by a mask of the same shape with one element of the source, which has enough, after the other, in the order of rows.
 
-    >>> put_where(np.ones((2, 2))[:, :1], np.ones(2, bool), np.zeros(2))
+    >>> put_where(np.ones((2, 2))[:, :1], np.ones((2, 1), bool), np.zeros(2))
     False
     """
-    if x.flags.c_contiguous and mask.flags.c_contiguous and mask.shape == x.shape and (char := _KINDS.get(x.dtype.char)) is not None and (
-            run := _in_rows.of(char, x.size)) is not None:
+    if x.flags.c_contiguous and (char := _KINDS.get(x.dtype.char)) is not None and (run := _in_rows.of(char, x.size)) is not None:
         try:
             run(x.size, 1, x, mask, source)
             return True
-        except TypeError:  # what is not aligned, or a source that lies in another order
-            return False
+        except TypeError:  # what is not aligned, or lies in another order
+            pass
     return _write_where(x, mask, source, True)
 
 

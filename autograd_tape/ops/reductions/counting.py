@@ -187,8 +187,8 @@ _SIGN = np.uint64(1 << 63)
 
 
 def _distinct_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct parts along the first dimension, in order, where each went, and how many there are of each. Integers, whose bytes from the
-    first on are in their order, are sorted as strings, where NumPy's structures compare number by number."""
+    """The distinct parts along the first dimension, in order, where each went, and how many there are of each. Integers, whose bytes from
+    the first on are in their order, are sorted as strings, where NumPy's structures compare number by number."""
     n, flat = len(rows), np.ascontiguousarray(rows).reshape(len(rows), -1) if rows.size else rows
     if not rows.size or not (flat.dtype.kind in "iub" or flat.dtype.char in "fd") or flat.dtype.kind == "f" and (
             (flat != flat).any() or ((flat == 0) & np.signbit(flat)).any()):  # equal ones differ
