@@ -656,7 +656,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
                       *[" " * 16 + line for line in at_once],
                       f"                _o = _k.scalars.get({operand.name})",
                       f"                if _o is None: _o = _k.scalar({operand.name})",
-                      f"                {_OF_SOME}", "                kernel(_a, _o, _a)"]
+                      "                kernel(_a, _o, _a)"]
             lines += [" " * 16 + line for line in finish]
         if other is not None:
             free = (f"{other.name}._k is _k and (({is_free(first)} and {other.name}._node is None) or grad_mode() is not ENABLED) "
@@ -677,7 +677,7 @@ def inplace_source(rec: Record, *, operator: str = "", below: bool = False, half
             lines += [f"        if {_few_halves(_in('_k', quiet), rec, below or complexes)} "
                       f"and ({is_free(first)} or grad_mode() is not ENABLED) and 0 not in _a.strides{test}:",
                       *(["            by_parts(kernel, _a, _a)"] if complexes and rec.field("by_parts") else
-                        _few_or_many(rec))]
+                        ["            kernel(_a, _a)"] if complexes and rec.field("many") is None else _few_or_many(rec))]
         lines += [" " * 12 + line for line in finish]
         lines += ["    except STUMBLES: pass"]
     elif _overwrites(rec):
@@ -703,10 +703,6 @@ def _beside_lines(rec: Record, other: Param, halved: bool) -> list[str]:
     return [" " * 12 + line for line in lines]
 
 
-_OF_SOME = "if not _a.ndim: _a = _a.reshape(1)"
-"""Since what writes over an array of no dimensions takes NumPy three times as long."""
-
-
 def _few_halves(quiet: str, rec: Record, entrance: bool) -> str:
     """The test for kinds of which one of NumPy's functions writes over its tensor, with few numbers of half precision among them, which it
     converts itself as it does in their own entrance."""
@@ -726,11 +722,11 @@ def _opens_half(rec: Record) -> bool:
 def _few_or_many(rec: Record) -> list[str]:
     """The kernel of few numbers in place, and that of many, for the dtypes that it is of."""
     many = rec.field("many")
-    some = f"            {_OF_SOME}"
+    of_none = "            if not _a.ndim: _a[()] = kernel(_a)"  # to write over one number takes NumPy longer
     if many is None:
-        return [some, "            kernel(_a, _a)"]
+        return [of_none, "            else: kernel(_a, _a)"]
     single = "" if "f" in many.chars else "_k is Q_F32 or "
-    return [some, f"            if {single}_a.size < {MANY}: kernel(_a, _a)",
+    return [of_none, f"            elif {single}_a.size < {MANY}: kernel(_a, _a)",
             f"            else: {'settling(_a)' if many.numpys else '_a[...] = many(_a)'}"]
 
 

@@ -103,9 +103,10 @@ class Change(NamedTuple):
             if not others:
                 n = a.size
                 if few is not None and n < _FEW:
-                    if not a.ndim:  # which takes NumPy longer
-                        a = a.reshape(1)
-                    few(a, a)
+                    if a.ndim:
+                        few(a, a)
+                    else:  # which takes NumPy longer to write over
+                        a[()] = few(a)
                     return True
                 run = at_hand.get(char)
                 if run is None:
