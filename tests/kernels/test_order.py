@@ -221,3 +221,17 @@ def test_boxes_of_histograms(dtype: str, rng: np.random.Generator, kernels: str)
     assert whole.hist.sum().item() == parts.hist.sum().item() == 300
     assert parts.hist.sum(1).tolist() == whole.hist.tolist() == torch.histogram(line, whole.bin_edges).hist.tolist()
     assert torch.histogram(line, 4, range=(-1.0, 3.0)).hist.sum().item() == ((line >= -1) & (line <= 3)).sum().item()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_medians_of_few_different_numbers(dtype: str, kernels: str) -> None:
+    """Of which a sample leaves nothing out, or is all there is; the place is the first in the stable order."""
+    rng = np.random.default_rng(0)
+    for n in (256, 257, 1000, 5003):
+        for numbers in (rng.integers(0, 2, n), rng.integers(0, 3, n), np.full(n, 7), np.arange(n) == 5, rng.permutation(n), -np.arange(n) // 9,
+                        np.where(rng.random(n) < 0.01, -5, 2), np.repeat([0, 9, 1], n)[::3][:n]):
+            x, at = numbers.astype(dtype), (n - 1) // 2
+            place = np.argsort(x, kind="stable")[at]
+            for skip_nan in (False, True):
+                if (found := order.median(x, 0, (), skip_nan)) is not None:
+                    assert (found[0], found[1]) == (x[place], place)
