@@ -228,8 +228,8 @@ def test_medians_of_few_different_numbers(dtype: str, kernels: str) -> None:
     """Of which a sample leaves nothing out, or is all there is; the place is the first in the stable order."""
     rng = np.random.default_rng(0)
     for n in (256, 257, 1000, 5003):
-        for numbers in (rng.integers(0, 2, n), rng.integers(0, 3, n), np.full(n, 7), np.arange(n) == 5, rng.permutation(n), -np.arange(n) // 9,
-                        np.where(rng.random(n) < 0.01, -5, 2), np.repeat([0, 9, 1], n)[::3][:n]):
+        for numbers in (rng.integers(0, 2, n), rng.integers(0, 3, n), np.full(n, 7), np.arange(n) == 5, rng.permutation(n),
+                        -np.arange(n) // 9, np.where(rng.random(n) < 0.01, -5, 2), np.repeat([0, 9, 1], n)[::3][:n]):
             x, at = numbers.astype(dtype), (n - 1) // 2
             place = np.argsort(x, kind="stable")[at]
             for skip_nan in (False, True):
