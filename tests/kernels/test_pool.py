@@ -266,7 +266,8 @@ def test_every_kernel_compiles():
 
 def test_kernels_are_compiled_beforehand(monkeypatch, capsys):
     asked: list[dict[str, int]] = []
-    monkeypatch.setattr(_kernel, "compile_all", lambda **part: asked.append(part) or sum(1 for made in formulas.Formula.made if made.operands))
+    count = sum(1 for made in formulas.Formula.made if made.operands)
+    monkeypatch.setattr(_kernel, "compile_all", lambda **part: asked.append(part) or count)
     monkeypatch.setattr(_on_demand, "available", lambda: True)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 1, 2}, raising=False)
     real = subprocess.Popen
