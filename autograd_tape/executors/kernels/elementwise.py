@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, partial, wraps
 from math import prod
 from typing import Any
 
@@ -71,16 +71,27 @@ def _computed(x: np.ndarray) -> np.ndarray:
     return dense(x if x.dtype.char in "eE" and x.dtype.isnative else compute_array(x))
 
 
-def _run1(kernel: Any, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
-    """The compiled ``kernel`` over all of ``x``, sliced over the pool."""
+_handy = cache(partial(Handy, "elementwise"))
+
+
+def _run1(name: str, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
+    """The compiled kernel of that ``name`` over all of ``x``, at once where that is possible, or sliced over the pool."""
+    if x.size <= _ALONE and x.flags.forc and x.dtype.char in "fdeE":
+        result = _at_once(_handy(name), (a, b), x)
+        if result is not None:
+            return result
     c = _computed(x)
     y = np.empty_like(c)
-    share_elements(kernel, c.dtype.char, c.size, bits(c), bits(y), a, b)
+    share_elements(getattr(_compiled, name), c.dtype.char, c.size, bits(c), bits(y), a, b)
     return y if x.dtype == y.dtype else y.astype(x.dtype)
 
 
-def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
-    """The compiled vjp ``kernel`` over ``grad``, in whose order the result lies, and the saved ``x`` of the same shape."""
+def _run2(name: str, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float = 0.0) -> np.ndarray:
+    """The compiled vjp of that ``name`` over ``grad``, in whose order the result lies, and the saved ``x`` of the same shape."""
+    if x.size <= _ALONE and x.dtype.char in "fdeE" and x.dtype == grad.dtype and x.shape == grad.shape:
+        result = _at_once(_handy(name), (a, b), x, grad)
+        if result is not None:
+            return result
     c, g = _computed(x), grad
     if g.strides != c.strides and g.dtype == c.dtype and g.flags.forc and g.flags.aligned:
         c = spread(c, g)
@@ -88,7 +99,7 @@ def _run2(kernel: Any, grad: np.ndarray, x: np.ndarray, a: float = 0.0, b: float
     if g.dtype != c.dtype or g.strides != dx.strides or not g.flags.aligned:
         g = np.empty_like(c)
         g[...] = grad
-    share_elements(kernel, c.dtype.char, c.size, bits(g), bits(c), bits(dx), a, b)
+    share_elements(getattr(_compiled, name), c.dtype.char, c.size, bits(g), bits(c), bits(dx), a, b)
     return dx if x.dtype == dx.dtype else dx.astype(x.dtype)
 
 
@@ -191,7 +202,7 @@ def one_pass(
                     if result is not None:
                         return result
                     if x.size >= (state.cheap if cheap and x.itemsize != 2 else _enough(x)):
-                        return _run1(getattr(_compiled, name), x, *map(float, given))
+                        return _run1(name, x, *map(float, given))
             if char in "eE":
                 return narrow(formula(widened(x), *options), x.dtype)
             return formula(x, *options)
@@ -232,7 +243,7 @@ def one_pass_vjp(
                 return None
             grad, x = grad.view(np.ndarray), x.view(np.ndarray)
             result = _at_once(at_hand, given, x, grad)
-            return result if result is not None or few else _run2(getattr(_compiled, name), grad, x, *map(float, given))
+            return result if result is not None or few else _run2(name, grad, x, *map(float, given))
 
         def in_order(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
             """What was saved, lying as the cotangent does, and so will the result."""
@@ -270,7 +281,7 @@ def with_number(function: np.ufunc, x: np.ndarray, number: float, swapped: bool)
     if (result := _at_once(_numbers[name], (float(number),), x)) is not None:
         return result
     if x.size >= _enough(x) and x.dtype.isnative and x.flags.forc:
-        return _run1(getattr(_compiled, name), x, float(number))
+        return _run1(name, x, float(number))
     wide = widened(x)
     return narrow(function(np.float32(number), wide) if swapped else function(wide, np.float32(number)), x.dtype)
 
@@ -389,7 +400,7 @@ def exp(x: np.ndarray) -> np.ndarray:
     array([1.        , 2.71828183])
     """
     if x.size >= state.cheap:
-        return _run1(_compiled.exp, x)
+        return _run1("exp", x)
     return _composed(x, np.exp)
 
 
@@ -400,14 +411,14 @@ def tanh(x: np.ndarray) -> np.ndarray:
     array([0.        , 0.76159416])
     """
     if x.size >= state.cheap:
-        return _run1(_compiled.tanh, x)
+        return _run1("tanh", x)
     return _composed(x, np.tanh)
 
 
 def tanh_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
     """``grad * (1 - y**2)`` for ``y = tanh(x)``."""
     if y.size >= state.cheap:
-        return _run2(_compiled.tanh_backward, grad, y)
+        return _run2("tanh_backward", grad, y)
     return _composed2(grad, y, lambda g, y: g * (1 - y * y))
 
 
@@ -456,43 +467,41 @@ def threshold_backward(grad: np.ndarray, x: np.ndarray, threshold: float) -> np.
     array([0., 0., 1.])
     """
     if x.size >= _enough(x) and x.shape == grad.shape and x.dtype == grad.dtype and x.dtype.char in "fdeE":
-        return _run2(_compiled.threshold_backward, grad, x, float(threshold))
+        return _run2("threshold_backward", grad, x, float(threshold))
     return np.where(x <= threshold, grad.dtype.type(0), grad)
 
 
+@one_pass("sigmoid")
 def sigmoid(x: np.ndarray) -> np.ndarray:
     """``1 / (1 + exp(-x))``.
 
     >>> sigmoid(np.array([-1000.0, 0.0, 1000.0]))
     array([0. , 0.5, 1. ])
     """
-    if x.size >= _enough(x):
-        return _run1(_compiled.sigmoid, x)
     return _composed(x, lambda x: 1 / (1 + np.exp(-x)))
 
 
 def sigmoid_backward(grad: np.ndarray, y: np.ndarray) -> np.ndarray:
     """``grad * (1 - y) * y`` for ``y = sigmoid(x)``."""
     if y.size >= state.cheap:
-        return _run2(_compiled.sigmoid_backward, grad, y)
+        return _run2("sigmoid_backward", grad, y)
     return _composed2(grad, y, lambda g, y: g * (1 - y) * y)
 
 
+@one_pass("silu")
 def silu(x: np.ndarray) -> np.ndarray:
     """``x * sigmoid(x)``.
 
     >>> silu(np.array([0.0, 1.0]))
     array([0.        , 0.73105858])
     """
-    if x.size >= _enough(x):
-        return _run1(_compiled.silu, x)
     return _composed(x, lambda x: x / (1 + np.exp(-x)))
 
 
 def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``grad * s * (1 + x * (1 - s))`` with ``s = sigmoid(x)``."""
     if x.size >= _enough(x):
-        return _run2(_compiled.silu_backward, grad, x)
+        return _run2("silu_backward", grad, x)
 
     def formula(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         s = 1 / (1 + np.exp(-x))
@@ -501,21 +510,20 @@ def silu_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     return _composed2(grad, x, formula)
 
 
+@one_pass("erf")
 def erf(x: np.ndarray) -> np.ndarray:
     """The error function.
 
     >>> erf(np.array([0.0, 1.0]))
     array([0.        , 0.84270079])
     """
-    if x.size >= _enough(x):
-        return _run1(_compiled.erf, x)
     return _composed(x, _erf)
 
 
 def erf_backward(grad: np.ndarray, x: np.ndarray) -> np.ndarray:
     """``grad * 2 / sqrt(pi) * exp(-x**2)``."""
     if x.size >= _enough(x):
-        return _run2(_compiled.erf_backward, grad, x)
+        return _run2("erf_backward", grad, x)
     return _composed2(grad, x, lambda g, x: g * x.dtype.type(1.1283791670955126) * np.exp(-(x * x)))
 
 
@@ -527,7 +535,7 @@ def gelu(x: np.ndarray, approximate: str = "none") -> np.ndarray:
     """
     tanh_form = approximate != "none" and _is_tanh(approximate)
     if x.size >= _enough(x):
-        return _run1(_compiled.gelu_tanh if tanh_form else _compiled.gelu, x)
+        return _run1("gelu_tanh" if tanh_form else "gelu", x)
     if tanh_form:
 
         def formula(x: np.ndarray) -> np.ndarray:
@@ -542,7 +550,7 @@ def gelu_backward(grad: np.ndarray, x: np.ndarray, approximate: str = "none") ->
     """``grad * (Phi(x) + x * phi(x))``, or the derivative of the tanh form."""
     tanh_form = _is_tanh(approximate)
     if x.size >= _enough(x):
-        return _run2(_compiled.gelu_tanh_backward if tanh_form else _compiled.gelu_backward, grad, x)
+        return _run2("gelu_tanh_backward" if tanh_form else "gelu_backward", grad, x)
 
     def exact(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         T = x.dtype.type
@@ -573,7 +581,7 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
     array([ 0.69314718, 30.        ])
     """
     if x.size >= _enough(x):
-        return _run1(_compiled.softplus, x, float(beta), float(threshold))
+        return _run1("softplus", x, float(beta), float(threshold))
 
     def formula(x: np.ndarray) -> np.ndarray:
         z = x * x.dtype.type(beta)
@@ -585,7 +593,7 @@ def softplus(x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.nd
 def softplus_backward(grad: np.ndarray, x: np.ndarray, beta: float = 1.0, threshold: float = 20.0) -> np.ndarray:
     """``grad * sigmoid(beta * x)``, and ``grad`` where ``beta * x > threshold``."""
     if x.size >= _enough(x):
-        return _run2(_compiled.softplus_backward, grad, x, float(beta), float(threshold))
+        return _run2("softplus_backward", grad, x, float(beta), float(threshold))
 
     def formula(g: np.ndarray, x: np.ndarray) -> np.ndarray:
         z = x * x.dtype.type(beta)

@@ -13,7 +13,7 @@ from ...annotations import Fn
 from ...dtypes import converted
 from ...strided import copy_like
 from ...warned import ignoring
-from ._on_demand import _NEVER, HAS_VECTORS, state
+from ._on_demand import _NEVER, state
 from .handy import Exact
 from .sharing import ufunc1
 
@@ -43,7 +43,7 @@ def valued(kernel: Fn, x: np.ndarray, dtype: np.dtype, *how: Any) -> np.ndarray:
         if x.dtype.char == "?":
             return _either(x, _table(kernel, dtype, size, state.fused, how)[-_LOW : 2 - _LOW])
         slow = _is_slow(kernel, x.size)
-        if (slow or x.dtype.char == "l" and x.size >= state.fused and not HAS_VECTORS) and (
+        if (slow or x.dtype.char == "l" and x.size >= state.fused) and (
                 found := _of_places(x, _table(kernel, dtype, size, state.fused, how), slow)) is not None:
             return found
     return _computed(kernel, converted(copy_like(x) if 0 in x.strides else x, dtype), how)

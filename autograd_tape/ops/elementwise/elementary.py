@@ -56,6 +56,8 @@ _few_sigmoids = unary(lambda x: 1.0 / (1.0 + exp_(-x)))
 
 
 def _sigmoid(input: np.ndarray) -> np.ndarray:
+    if input.size >= state.fused and input.dtype.kind != "c":
+        return fused.sigmoid(input)
     if (not input.shape or input.dtype.char == "d") and input.size <= SMALL and input.dtype.char in "fd":
         return _few_sigmoids(input)
     return _sigmoid_in_passes(input)
@@ -84,13 +86,11 @@ def _sigmoid_in_passes(input: np.ndarray) -> np.ndarray:
         y = _negative(input)
         _exp(y, y)
         return _reciprocal(_add(y, one, y), y)
-    if input.size < state.fused or input.dtype.kind == "c":
-        y = _negative(input)
-        if y.__class__ is not _ndarray:
-            return _reciprocal(_add(_exp(y), 1))
-        _exp(y, y)
-        return _reciprocal(_add(y, ONE.get(y.dtype.char, 1), y), y)
-    return fused.sigmoid(input)
+    y = _negative(input)
+    if y.__class__ is not _ndarray:
+        return _reciprocal(_add(_exp(y), 1))
+    _exp(y, y)
+    return _reciprocal(_add(y, ONE.get(y.dtype.char, 1), y), y)
 
 
 def _by_single(kernel: Fn) -> Fn:
@@ -743,7 +743,7 @@ class sigmoid:
 
     lacks = {"float8": "sigmoid_cpu_reduced_float", "chalf": "sigmoid_cpu"}
     scipy = "expit"
-    numpy, half = _sigmoid, _by_single(_sigmoid_in_passes)
+    numpy, half = _sigmoid, _by_single(_sigmoid)
     mindspore = "ops.Sigmoid"
     def vjp(F, grad, result): return F.sigmoid_backward(grad, result)
     samples = domain(-2, 2)
