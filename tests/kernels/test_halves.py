@@ -70,7 +70,7 @@ def test_functions_in_blocks_are_rounded_once(half: np.dtype, size: int, rng: np
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("half", HALVES, ids=str)
-@pytest.mark.parametrize("function", [*halves._SIMPLE, *halves._TESTS], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [*halves._SIMPLE, *halves.TESTS], ids=lambda f: f.__name__)
 def test_quick_functions_of_all_numbers(function: Any, half: np.dtype) -> None:
     """By machine code, and by bits, in rows and columns: what NumPy computes in single, rounded once."""
     numbers = ALL.view(half).reshape(256, 256)

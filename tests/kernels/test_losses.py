@@ -59,9 +59,9 @@ def test_of_steps(name: str, dtype: Any) -> None:
                 quick = loss(*given, reduction=reduction, **options)
                 steps = loss(given[0].detach().clone().requires_grad_(), *given[1:], reduction=reduction, **options).detach()
                 assert quick.dtype is steps.dtype and quick.stride() == steps.stride()
-                if reduction == "none":
+                if reduction == "none" and not (_on_demand.HAS_VECTORS and "poisson" in name and dtype is torch.float16):
                     assert torch.equal(quick.nan_to_num(7.0), steps.nan_to_num(7.0)), (special, turned)
-                else:
+                else:  # sums, and NumPy's exponentials, which its vectors do not round as the loop does
                     torch.testing.assert_close(quick, steps, equal_nan=True)
 
 

@@ -190,19 +190,7 @@ class _Tabled:
                 self.found[key] = np.concatenate([self.function(part, *how) for part in every])
 
 
-def tabled(function: Fn) -> Fn:
-    """The function with tables for few numbers; what is simple has none where machine code serves as few, and is called at once."""
-    table = _Tabled(function)
-    if table.end != _TABLED or table.at_once < _TABLED:
-        return table
-
-    def chosen(x: np.ndarray, *how: Any) -> Any:
-        return function(x, *how) if x.size >= state.half else table(x, *how)
-
-    chosen.__dict__ |= {"function": function, "formula": table.formula, "found": table.found}
-    return chosen
-
-
+tabled = _Tabled
 #: By NumPy's functions: those that are looked up, and those that are so where there is no other way.
 TABLES: dict[Fn, _Tabled] = {}
 _OTHERS: dict[Fn, _Tabled] = {}
