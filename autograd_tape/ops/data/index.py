@@ -408,7 +408,8 @@ def _few_rows(target: np.ndarray, index: np.ndarray, values: np.ndarray, accumul
         return False
     how, by = (2 if target.dtype.char == "?" else 0) if accumulate else None, PARTS if values.ndim else ONE_PART
     if accumulate and not values.ndim and values.dtype is target.dtype and (
-            values.base is not None or target.base is not None or values is target):  # it may be one that is added to
+            values.base is not None or target.base is not None or values is target or target.itemsize == 2):
+        # It may be one that is added to, and loops that round read lines sooner than one number.
         values, number, by = np.empty((index.size, *target.shape[1:]), values.dtype), values, PARTS
         as_bits(values).fill(as_bits(number))
     try:

@@ -3,6 +3,7 @@ integrals" (1967), in the order of Gray codes; A. B. Owen, "Scrambling Sobol and
 
 from __future__ import annotations
 
+from functools import lru_cache
 from operator import sub
 
 import numpy as np
@@ -183,8 +184,15 @@ class _sobol_engine_initialize_state_:
         known = _values("sobolstate", input, (rows, BITS))
         if (n := known.shape[1]) > BITS:
             raise ShapeMismatchError(f"The size of tensor a ({n}) must match the size of tensor b ({BITS}) at non-singleton dimension 1")
-        # Rows that are not asked for become as large as the others, too.
-        F.bump(_written(F, input, np.concatenate([direction_numbers(rows), known[rows:] * _powers(BITS, known.dtype)])))
+        F.check_inplace(input, [])
+        plain = known is input._data and known.__class__ is np.ndarray and input._k.special is None
+        whole = known if plain else values_of(input).copy()
+        if len(whole) > rows:  # those that are not asked for become as large as the others, too
+            whole[rows:] *= _powers(BITS, known.dtype)
+        whole[:rows] = direction_numbers(rows)
+        if not plain:
+            input._data[...] = whole
+        F.bump(input)
         return input
 
     def samples(rng): yield np.zeros((2, BITS), np.int64), 2
@@ -193,6 +201,7 @@ class _sobol_engine_initialize_state_:
 _PLACES = np.arange(BITS)
 
 
+@lru_cache(64)
 def _powers(n: int, dtype: np.dtype) -> np.ndarray:
     """2 ** (n - 1), ..., 2, 1 in a dtype, of which those beyond it are zero."""
     places = np.arange(n - 1, -1, -1)
