@@ -58,7 +58,8 @@ def differing(name: str) -> list[str]:
 @pytest.mark.parametrize("name", RECORDED)
 def test_extremes(name: str, compared: Callable[[int], None]) -> None:
     compared(sum([a.size for _, _, expected in RECORDED[name] for a in expected or ()]))
-    found, listed = differing(name), DIFFER.get(name, {"cases": []})["cases"]
+    row = DIFFER.get(name, {"cases": []})
+    found, listed = [case for case in differing(name) if case not in row.get("of some BLAS", ())], row["cases"]  # of some processors' loops
     # NumPy 1 computes 0-dim numbers with Python's in float64, NumPy 2 in their own dtype: a few roundings, always nearer to torch's.
     assert found == listed or np.lib.NumpyVersion(np.__version__) >= "2.0.0" and set(found) <= set(listed)
 
