@@ -6,6 +6,7 @@ Few numbers are added in NumPy's order (see ``compiled/folds.py``), so machine c
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import lru_cache
 from math import prod
@@ -29,6 +30,8 @@ SUM, MAGNITUDES, SQUARES, HELD, PRODUCT = range(5)
 ROOT = -1
 #: Most rows of columns that are added one after another, numbers of a row after which NumPy begins anew, and columns that go together.
 _SUM_RUN, _SUM_BLOCK, _SUM_TILE = 256, 8192, 128
+#: The same of few numbers, whose bits are NumPy's: from 2.3 on it goes through a row in one piece.
+_SUM_FEW = _SUM_BLOCK if tuple(map(int, np.__version__.split(".")[:2])) < (2, 3) else sys.maxsize
 #: The same of many rows of half precision: float32 has 13 bits more than float16, of which so many additions spoil few.
 _HALF_RUN = 2048
 #: Elements up to which a call asks for no company; and from which on NumPy adds slabs of a few numbers.
@@ -129,7 +132,7 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
         per_block = n
         if inner > 1 and n > (run := _SUM_RUN if dtype.itemsize > 2 or not many else _HALF_RUN):
             per_block = run
-        elif inner == 1 and n > _SUM_BLOCK and (dtype.itemsize > 2 or not many) and not (many and prod(shape) < _ALONE):
+        elif inner == 1 and n > (_SUM_BLOCK if many else _SUM_FEW) and (dtype.itemsize > 2 or not many) and not (many and prod(shape) < _ALONE):
             per_block = _SUM_BLOCK
         blocks = -(-n // per_block)
         steps.append((outer * blocks * -(-inner // _SUM_TILE), per_block * min(_SUM_TILE, inner), outer, n, inner, per_block))
