@@ -252,13 +252,13 @@ def few_halves_or(otherwise: Callable[[np.ndarray, np.ndarray], Any], *ranks: in
         dtype = a.dtype
         if state.fused > KEPT or b.dtype is not dtype:
             return otherwise(a, b)
-        way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous, ranks)
+        way = _sums(a.shape, a.flags.c_contiguous, b.shape, b.flags.c_contiguous, ranks, None if added is None else added.shape)
         if way is None:
             return otherwise(a, b)
         shape, rows, numbers, turned_a, turned_b = way
-        c = added
-        if c is not None:
-            numbers = (*numbers[:-3], *_spread(c.shape, shape, b.ndim > 1))
+        c: np.ndarray | None
+        if added is not None:
+            c = added if added.flags.c_contiguous else added.copy()
         elif (c := _NOTHING.get(dtype)) is None:
             c = _NOTHING.setdefault(dtype, np.empty(0, dtype))
         y = np.empty(shape, dtype)
@@ -266,9 +266,7 @@ def few_halves_or(otherwise: Callable[[np.ndarray, np.ndarray], Any], *ranks: in
             (_at_hand.get(dtype.char) or _multiplied.surely(dtype.char))(
                 rows, 1, a.swapaxes(-2, -1) if turned_a else a, b.swapaxes(-2, -1) if turned_b else b, c, y, *numbers)
         except TypeError:  # neither rows nor columns
-            if a.flags.forc and b.flags.forc and (added is None or added.flags.c_contiguous):
-                return otherwise(a, b)
-            return product(a.copy(), b.copy(), added if added is None else added.copy())
+            return otherwise(a, b) if a.flags.forc and b.flags.forc else product(a.copy(), b.copy(), added)
         return y
 
     return product
@@ -279,7 +277,6 @@ few_halves = few_halves_or(lambda a, b: None)
 product after another. None of many, of what lies otherwise than in rows or columns, and where machine code was not made beforehand."""
 
 
-@lru_cache(512)
 def _spread(shape: tuple[int, ...], joint: tuple[int, ...], columns: bool) -> tuple[int, int, int]:
     """The steps of an array in rows that is broadcast to a product of matrices, or, without `columns`, of a matrix and a vector.
 
@@ -294,10 +291,10 @@ def _spread(shape: tuple[int, ...], joint: tuple[int, ...], columns: bool) -> tu
 
 
 @lru_cache(512)
-def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bool, ranks: tuple[int, ...]
-          ) -> tuple[tuple[int, ...], int, tuple[int, ...], bool, bool] | None:
-    """The shape of a product, how many rows it has, the sizes and steps for `multiply` where nothing is added, and which operand is to be
-    turned; None where there are no numbers, or many, and for other ranks, and batches that differ."""
+def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bool, ranks: tuple[int, ...],
+          added: tuple[int, ...] | None) -> tuple[tuple[int, ...], int, tuple[int, ...], bool, bool] | None:
+    """The shape of a product, how many rows it has, the sizes and steps for `multiply`, and which operand is to be turned; None where there
+    are no numbers, or many, and for other ranks, and batches that differ."""
     if ranks and (len(a), len(b)) != ranks:
         return None
     whole_a, whole_b = a if len(a) > 1 else (1, *a), b if len(b) > 1 else (*b, 1)
@@ -309,7 +306,9 @@ def _sums(a: tuple[int, ...], a_in_rows: bool, b: tuple[int, ...], b_in_rows: bo
         return None
     turned_a, turned_b = not a_in_rows and len(a) > 1, not b_in_rows and len(b) > 1
     steps = (m * k * bool(batch), *((1, m) if turned_a else (k, 1)), k * p * bool(other), *((1, k) if turned_b else (p, 1)))
-    return (*(batch or other), *a[-2:-1], *b[1:][-1:]), count * m, (count, m, k, p, *steps, 0, 0, 0), turned_a, turned_b
+    shape = (*(batch or other), *a[-2:-1], *b[1:][-1:])
+    spread = (0, 0, 0) if added is None else _spread(added, shape, len(b) > 1)
+    return shape, count * m, (count, m, k, p, *steps, *spread), turned_a, turned_b
 
 
 def _outer(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> bool:

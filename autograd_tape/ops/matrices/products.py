@@ -421,9 +421,9 @@ class matmul:
 
 
 def _bmm(input: np.ndarray, mat2: np.ndarray) -> np.ndarray:
-    if input.ndim != 3 or mat2.ndim != 3 or input.shape[0] != mat2.shape[0]:
+    if input.ndim != 3 or mat2.ndim != 3 or len(input) != len(mat2):
         raise ValueError("batches of matrices expected")
-    return _stacks(input, mat2)
+    return np.matmul(input, mat2) if input.size < _MANY else _stacks(input, mat2)
 
 
 @op("bmm(Tensor input, Tensor mat2) -> Tensor", quiet="numbers")
@@ -463,8 +463,9 @@ class bmm:
 def _mv(input: np.ndarray, vec: np.ndarray) -> np.ndarray:
     if input.ndim != 2 or vec.ndim != 1:
         raise ValueError("a matrix and a vector expected")
-    found = folds.dot_rows(input, vec) if input.dtype.char == "l" and input.size >= _MANY else None
-    return input.dot(vec) if found is None else found
+    if input.size >= _MANY and input.dtype.char == "l" and (found := folds.dot_rows(input, vec)) is not None:
+        return found
+    return input.dot(vec)
 
 
 @op("mv(Tensor input, Tensor vec) -> Tensor", quiet="numbers")
@@ -651,36 +652,51 @@ def _plus(product: np.ndarray, input: np.ndarray, beta: Number) -> np.ndarray:
         if input.shape != product.shape and np.broadcast_shapes(input.shape, product.shape) != product.shape:
             raise ValueError("what is broadcast to the product expected")
         return product
+    if not input.flags.c_contiguous and input.size < _SMALL:
+        input = input.copy()  # few numbers are sooner copied than added as they lie
     return np.add(product, input if beta == 1 else input * product.dtype.type(beta), product)
 
 
 def _plus_in_halves(kernel: Fn, *ranks: int) -> Fn:
     """`_in_halves` of a product of factors of these ranks that is added to a first operand."""
+    few = blas.few_halves_or(_nothing, *ranks)
+
     def half(input: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Number = 1) -> np.ndarray:
-        found = blas.few_halves(mat1, mat2, input) if beta == 1 and (mat1.ndim, mat2.ndim) == ranks else None
+        found = few(mat1, mat2, input) if beta == 1 else None
         return halves.narrow(kernel(*map(halves.widened, (input, mat1, mat2)), beta), mat1.dtype) if found is None else found
 
     return half
 
 
-def _over(product: Fn) -> Fn:
-    """What writes beta * input + a product over the input; half precision has a kernel of its own."""
+def _nothing(mat1: np.ndarray, mat2: np.ndarray) -> None:
+    """Of factors that are not few numbers of half precision."""
+
+
+def _over(product: Fn, *ranks: int) -> Fn:
+    """What writes beta * input + a product over the input; of half precision only few numbers, factors of these ranks."""
+    few = blas.few_halves_or(_nothing, *ranks)
+
     def store_all(a: np.ndarray, x: np.ndarray, y: np.ndarray, beta: Number = 1) -> bool:
-        if a.itemsize == 2:
+        half = a.itemsize == 2
+        found = product(x, y) if not half else few(x, y, a) if ranks and beta == 1 else None
+        if found is None:
             return False
-        found = product(x, y)
         if found.shape != a.shape:
             raise ValueError("another shape")
-        if beta == 0:
+        if half or beta == 0:
             a[...] = found
-        else:
-            np.add(found, a if beta == 1 else a * a.dtype.type(beta), a)
+        elif beta != 1:
+            np.add(found, a * a.dtype.type(beta), a)
+        elif a.ndim == 1 or a.flags.c_contiguous or a.size >= _SMALL:
+            np.add(found, a, a)
+        else:  # few numbers are sooner copied than added as they lie
+            a[...] = np.add(found, a.copy(), found)
         return True
 
     return store_all
 
 
-_mm_over = _over(_mm)
+_mm_over = _over(_mm, 2, 2)
 
 
 def product_plus(mat1: np.ndarray, mat2: np.ndarray, input: np.ndarray) -> np.ndarray:
@@ -840,7 +856,7 @@ class addmv:
 
     def numpy(input, mat, vec, beta=1): return _plus(_mv(mat, vec), input, beta)
     half = _plus_in_halves(numpy, 2, 1)
-    store_all = _over(_mv)
+    store_all = _over(_mv, 2, 1)
     shape = shapes.added_product
     def compose(F, input, mat, vec, beta=1):
         product = F.mv(mat, vec)
@@ -887,7 +903,7 @@ class baddbmm:
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_bmm(batch1, batch2), input, beta)
     half = _plus_in_halves(numpy, 3, 3)
-    store_all = _over(_bmm)
+    store_all = _over(_bmm, 3, 3)
     shape = shapes.added_product
     def compose(F, input, batch1, batch2, beta=1):
         product = F.bmm(batch1, batch2)
@@ -912,8 +928,21 @@ class baddbmm:
 
 
 def _sum_of_products(batch1: np.ndarray, batch2: np.ndarray) -> np.ndarray:
-    summed: np.ndarray = np.add.reduce(_bmm(batch1, batch2), 0)
+    products = _bmm(batch1, batch2)
+    summed: np.ndarray = np.add(products[0], products[1]) if len(products) == 2 else np.add.reduce(products, 0)
     return summed
+
+
+def _products_added(input: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Number = 1) -> np.ndarray:
+    """What is added to one product after another, rounded each time, as torch has it."""
+    if batch1.ndim != 3 or batch2.ndim != 3 or not 0 < len(batch1) == len(batch2):
+        return halves.narrow(_plus(_sum_of_products(*map(halves.widened, (batch1, batch2))), halves.widened(input), beta), batch1.dtype)
+    for mat1, mat2 in zip(batch1, batch2):
+        input, beta = _ADDMM(input, mat1, mat2, beta), 1
+    return input
+
+
+_ADDMM = get_record("addmm").field("half")
 
 
 @op("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
@@ -935,6 +964,7 @@ class addbmm:
     resizes_ = True
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_sum_of_products(batch1, batch2), input, beta)
+    half = _products_added
     store_all = _over(_sum_of_products)
     def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])
     def compose(F, input, batch1, batch2, beta=1):
