@@ -74,6 +74,21 @@ if np.lib.NumpyVersion(np.__version__) < "2.0.0":
             _set(self._before)
 
     ignoring: Callable[[], AbstractContextManager[object]] = _Ignoring
+elif hasattr(np, "_core") and hasattr(np._core.umath, "_extobj_contextvar"):
+    _errors, _made = np._core.umath._extobj_contextvar, np._core.umath._make_extobj
+
+    class _IgnoringHere:
+        """What `np.errstate(all="ignore")` does, in 0.3 us for 0.7."""
+
+        __slots__ = ("_before",)
+
+        def __enter__(self) -> None:
+            self._before = _errors.set(_made(all="ignore"))
+
+        def __exit__(self, *error: object) -> None:
+            _errors.reset(self._before)
+
+    ignoring = _IgnoringHere
 else:
 
     def ignoring() -> AbstractContextManager[object]:

@@ -45,11 +45,15 @@ def cholesky(A: np.ndarray, upper: bool = False) -> tuple[np.ndarray, np.ndarray
     >>> found is None or found[0].tolist() == [[2.0]]
     True
     """
-    if not _taken(A, 1, _ROWS if A.ndim > 2 else _SOME):
+    one = A.ndim == 2
+    if not _taken(A, 1, _SOME if one else _ROWS):
         return None
-    n, (a, turned) = A.shape[-1], _in_rows(A)
-    y, failed = np.empty(A.shape, A.dtype), np.zeros(A.shape[:-2], np.int32)
-    _cholesky.share(A.dtype.char, failed.size, n * n, n, a, y, failed, failed.size, n, int(turned is not upper), int(upper))
+    n, char, (a, turned) = A.shape[-1], A.dtype.char, _in_rows(A)
+    y, failed = np.empty(A.shape, char), np.zeros(A.shape[:-2], np.int32)
+    if one:  # few numbers, of which frames would take longer
+        (_cholesky.at_hand.get(char) or _cholesky.surely(char))(1, 1, a, y, failed, 1, n, turned is not upper, upper)
+        return None if failed.item() else (y.T, failed)
+    _cholesky.share(char, failed.size, n * n, n, a, y, failed, failed.size, n, int(turned is not upper), int(upper))
     return None if np.count_nonzero(failed) else (y.swapaxes(-2, -1), failed)
 
 

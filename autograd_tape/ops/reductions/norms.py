@@ -39,7 +39,20 @@ from ...annotations import Dims, Fn, Functions, Values
 
 
 def _vector_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> Any:
-    return _long_norm(x, ord, dim, keepdim) if (kept := _KEPT.get(ord)) is None else kept(x, dim, keepdim)
+    if (kept := _KEPT.get(ord)) is not None:
+        return kept(x, dim, keepdim)
+    if dim is None and not keepdim and HAS_VECTORS and 1 < x.size < _FEW_APART and x.dtype.char in "fd" and x.flags.c_contiguous and (
+            ord and -inf < ord < inf):
+        power, root = _exponents(x.dtype, ord)
+        with ignoring():
+            return np.add.reduce(np.abs(x) ** power, None) ** root
+    return _long_norm(x, ord, dim, keepdim)
+
+
+@lru_cache(100)
+def _exponents(dtype: np.dtype, ord: float) -> tuple[Any, Any]:
+    """An exponent and its inverse as numbers of a dtype, of which NumPy's conversions are longer."""
+    return dtype.type(ord), dtype.type(1 / ord)
 
 
 def _long_norm(x: np.ndarray, ord: float, dim: Dims, keepdim: bool) -> np.ndarray:
