@@ -722,6 +722,8 @@ def _opens_half(rec: Record) -> bool:
 def _few_or_many(rec: Record) -> list[str]:
     """The kernel of few numbers in place, and that of many, for the dtypes that it is of."""
     many = rec.field("many")
+    if rec.result == "bool":  # whose conversion takes NumPy longer in the ufunc than in a copy
+        return ["            if _k is BOOL and _a.ndim: kernel(_a, _a)", "            else: _a[...] = kernel(_a)"]
     of_none = "            if not _a.ndim: _a[()] = kernel(_a)"  # to write over one number takes NumPy longer
     if many is None:
         return [of_none, "            else: kernel(_a, _a)"]

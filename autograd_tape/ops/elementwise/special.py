@@ -603,8 +603,8 @@ class copysign:
         yield np.array([[1.5, -0.5, 2.0]]), -1.0
 
 
-@op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", broadcasts=True,
-    inplace=True, node="NotImplemented",
+@op("heaviside(Tensor input, Tensor values) -> Tensor", family="binary", promotion="promote", result="same", quiet="all",
+    broadcasts=True, inplace=True, node="NotImplemented",
     dtypes="float int half", complex="RuntimeError: heaviside is not yet implemented for complex tensors.")
 class heaviside:
     """0 below zero, 1 above, `values` at zero.
@@ -617,7 +617,10 @@ class heaviside:
     out_dtype = OutRule("heaviside is not yet implemented for tensors with different dtypes.")
     ufunc = np.heaviside
     @pairwise("heaviside", "fdeEl")
-    def numpy(input, values): return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
+    def numpy(input, values):
+        if input.dtype.char == "?" == values.dtype.char:
+            return np.logical_or(input, values)
+        return np.where(input == 0, values, (input > 0).astype(input.dtype))  # 0 for NaN, as in torch
 
     mindspore = kernels.without_nan("Heaviside")
     compose = on_host(numpy)
