@@ -252,3 +252,23 @@ def test_a_function_of_one_number_in_place_is_what_it_is_elsewhere(name: str, ke
                 found, steps = target.copy_(x), target.stride()
                 assert inplace(found) is found and found.stride() == steps
                 assert _bits(found) == _bits(expected), (name, dtype, shape, steps)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_angles_of_denormal_numbers(dtype: torch.dtype, kept: None) -> None:
+    rng = np.random.default_rng(0)
+    small = np.where(rng.random(5000) < 0.5, 2.0 ** rng.integers(-133, -120, 5000), rng.standard_normal(5000))
+    y, x = torch.tensor(small).to(dtype), torch.tensor(np.where(rng.random(5000) < 0.5, small, rng.standard_normal(5000))).to(dtype)
+    few = torch.cat([torch.atan2(y[i : i + 50], x[i : i + 50]) for i in range(0, 5000, 50)])
+    assert torch.equal(torch.atan2(y, x), few)
+    assert torch.equal(y.clone().atan2_(x), few)
+
+
+@pytest.mark.parametrize("shapes", [((700, 3), (3,), (700, 1)), ((700, 3), (700, 1), (700, 3)), ((90, 2, 5), (90, 1, 5), (2, 5)),
+                                    ((40, 300, 2), (300, 1), (40, 1, 2)), ((900, 4), (1,), (4,))])
+@pytest.mark.parametrize("name", ["addcmul_", "addcdiv_", "lerp_"])
+def test_two_operands_beside_short_lines(name: str, shapes: tuple[tuple[int, ...], ...], kept: None) -> None:
+    rng = np.random.default_rng(0)
+    x, a, b = [torch.tensor(rng.uniform(0.5, 2, shape)) for shape in shapes]
+    wanted = getattr(x.clone(), name)(a.expand(x.shape).clone(), b.expand(x.shape).clone())
+    assert torch.equal(getattr(x.clone(), name)(a, b), wanted)

@@ -493,8 +493,31 @@ def _atan2_rate(F: Functions, grad: Values, numerator: Values, input: Values, ot
     return F.masked_fill(grad * numerator * F.reciprocal(square), square == 0, 0)
 
 
+_TINY = float(np.finfo(np.float32).tiny)
+_LOOKED = 32
+"""Numbers of many that are looked at before all are."""
+_MANY = 2048
+
+
+def _has_denormals(x: np.ndarray) -> bool:
+    """Whether more than one of some of many numbers of single precision is denormal."""
+    some = np.abs(x.ravel("K")[:: x.size // _LOOKED])
+    return int(np.count_nonzero(some < _TINY) + np.count_nonzero(some)) > some.size + 1
+
+
 def _atan2(input: np.ndarray, other: np.ndarray) -> np.ndarray:
-    if input.dtype.char in "fd" and other.dtype is input.dtype and not HAS_VECTORS and gives_many(input, other):
+    char = input.dtype.char
+    if HAS_VECTORS:
+        if input.size < _MANY and other.size < _MANY:
+            return np.arctan2(input, other)
+        if char == "f" and other.dtype is input.dtype and input.flags.forc and input.size >= _MANY and _has_denormals(input):
+            # There come to rest those that are changed in place again and again, and NumPy's vectors leave them to a function that takes
+            # ten times as long. Points that are further away by a power of two have the same angles, but not all are rounded alike that
+            # are not near an axis.
+            scale = np.where((np.abs(input) < _TINY) & (np.abs(other) > _TINY * 2.0**40), np.float32(2.0**64), np.float32(1))
+            with ignoring():
+                input, other = input * scale, other * scale
+    elif char in "fd" and other.dtype is input.dtype and gives_many(input, other):
         return elementary.angles(input, other)
     return ufunc2(np.arctan2, input, other)
 

@@ -17,7 +17,7 @@ from .._in_place import (
     NOT_EQUAL, ONE_BIT, ONE_TRUE, ROOTED, ROOT_INVERTED, SHIFTED_LEFT, SHIFTED_RIGHT, SIGNED, SQUARED,
 )
 from .arithmetic import _triple
-from .base import EXACT, i4, kernel, like, rounded, wide
+from .base import EXACT, i4, kernel, like, rounded, u8, wide
 from .simd import borrowed
 
 SHORT = 8
@@ -220,6 +220,19 @@ def combined(op, z, y, n1, n2, n3, z1, z2, z3, start, stop):
         _shifted_right(z, y, n2, n3, z1, z2, z3, start, stop)
 
 
+@register_jitable(**_INLINE)
+def _lay(lines, to, z, at, rows, n, by, step):
+    """Puts rows of ``n`` elements into `lines`, from the place `to` on, of those of ``z`` that are steps `by` rows and along them apart."""
+    if n >= SHORT or rows < SHORT:
+        for j in range(rows):
+            for i in range(n):
+                lines[u8(to + j * n + i)] = z[u8(at + j * by + i * step)]
+    else:  # one place of all lines after another
+        for i in range(n):
+            for j in range(rows):
+                lines[u8(to + j * n + i)] = z[u8(at + j * by + i * step)]
+
+
 @kernel(
     "i s r0[na] r0[nb] w0[n1*n2*n3] i i i i i i i i i (n1>0) (n2>0) (n3>0) (n1*n2<=2147483648) (a1>=0) (a2>=0) (a3>=0) (b1>=0) "
     "(b2>=0) (b3>=0) ((n1-1)*a1+(n2-1)*a2+(n3-1)*a3<na) ((n1-1)*b1+(n2-1)*b2+(n3-1)*b3<nb) :n1*n2", EXACT, "fdEe",
@@ -232,27 +245,33 @@ def by_two(op, value, a, b, y, n1, n2, n3, a1, a2, a3, b1, b2, b3, start, stop):
     line, copied = start, n3 < SHORT or a3 > 1 or b3 > 1 or a3 + b3 == 0
     some = max(1, min(BLOCK // n3, stop - start)) if copied else 1
     f, g = np.empty(some * n3, y.dtype), np.empty(some * n3 if copied else 0, y.dtype)
+    same_a, same_b = copied and a1 == 0 and a2 == 0, copied and b1 == 0 and b2 == 0
+    if same_a:
+        _lay(f, 0, a, 0, some, n3, 0, a3)
+    if same_b:
+        _lay(g, 0, b, 0, some, n3, 0, b3)
     while line < stop:
-        lines, to = min(some, stop - line), 0
+        lines, done = min(some, stop - line), 0
         ys = y[line * n3 : (line + lines) * n3]
-        for _ in range(lines):
-            at, by = plane * a1 + row * a2, plane * b1 + row * b2
-            row += 1
+        while done < lines:
+            at, by, rows = plane * a1 + row * a2, plane * b1 + row * b2, min(n2 - row, lines - done)
+            if not copied:
+                if a3 and b3:
+                    _triple(op, value, ys, a[at : at + n3], b[by : by + n3], ys)
+                elif a3:
+                    f[:] = b[by]
+                    _triple(op, value, ys, a[at : at + n3], f, ys)
+                else:
+                    f[:] = a[at]
+                    _triple(op, value, ys, f, b[by : by + n3], ys)
+            else:
+                if not same_a:
+                    _lay(f, done * n3, a, at, rows, n3, a2, a3)
+                if not same_b:
+                    _lay(g, done * n3, b, by, rows, n3, b2, b3)
+            done, row = done + rows, row + rows
             if row == n2:
                 plane, row = plane + 1, 0
-            if copied:
-                for i in range(n3):
-                    f[to + i] = a[at + i * a3]
-                    g[to + i] = b[by + i * b3]
-                to += n3
-            elif a3 and b3:
-                _triple(op, value, ys, a[at : at + n3], b[by : by + n3], ys)
-            elif a3:
-                f[:] = b[by]
-                _triple(op, value, ys, a[at : at + n3], f, ys)
-            else:
-                f[:] = a[at]
-                _triple(op, value, ys, f, b[by : by + n3], ys)
         if copied:
             _triple(op, value, ys, f[: ys.size], g[: ys.size], ys)
         line += lines
