@@ -725,6 +725,9 @@ def _few_or_many(rec: Record) -> list[str]:
     if rec.result == "bool":  # whose conversion takes NumPy longer in the ufunc than in a copy
         return ["            if _k is BOOL and _a.ndim: kernel(_a, _a)", "            else: _a[...] = kernel(_a)"]
     of_none = "            if not _a.ndim: _a[()] = kernel(_a)"  # to write over one number takes NumPy longer
+    if rec.field("numpy") is np.reciprocal:  # which has no vectors in NumPy, as division has
+        return [of_none, f"            elif _a.size < {MANY}: kernel(_a, _a)",
+                "            else: divide(_k.scalars.get(1) or _k.scalar(1), _a, _a)"]
     if many is None:
         return [of_none, "            else: kernel(_a, _a)"]
     single = "" if "f" in many.chars else "_k is Q_F32 or "
@@ -902,6 +905,8 @@ def compile_function(rec: Record, frontend: Any, *, inplace: bool = False, sprea
         cells["several"] = frontend.list_type(rec)
     if inplace and is_ufunc(rec) and getattr(rec.field("many"), "numpys", False):
         cells["settling"] = Settling(rec.field("numpy"))
+    if inplace and rec.field("numpy") is np.reciprocal:
+        cells["divide"] = np.divide
     if inplace and is_ufunc(rec) and rec.broadcasts:
         cells["broadcast"] = broadcast
     if inplace and rec.field("changes"):
