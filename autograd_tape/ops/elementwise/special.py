@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -324,6 +325,12 @@ def _logit(input: np.ndarray, low: float, high: float) -> np.ndarray:
     return (_logit_of_many if input.size >= state.fused else _bounded_logit)(input, float(low), float(high))
 
 
+@lru_cache(1024)
+def _ends_of(number: Callable[[float], Any], eps: float) -> tuple[float, float]:
+    """The numbers that arguments of a dtype are kept between."""
+    return float(number(eps)), float(number(1 - eps))
+
+
 def _logit_rate(grad: float, x: float) -> float:
     one = like(x, 1.0)
     return grad / (x * (one - x)) if not (x < like(x, 0.0) or x > one) else like(x, math.nan)
@@ -348,7 +355,7 @@ class logit:
     def numpy(input, eps):  # of half precision each step rounds, as torch's do
         if eps is None:
             return _logit(input, -math.inf, math.inf)
-        return _logit(input, input.dtype.type(eps), input.dtype.type(1 - eps))
+        return _logit(input, *_ends_of(input.dtype.type, eps))
 
     numpy.slow_from = 0  # type: ignore[attr-defined]
     half = numpy
