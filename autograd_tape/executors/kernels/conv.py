@@ -350,13 +350,15 @@ def _few(grad: Ints, w: Ints, shape: Ints, stride: Ints, padding: Ints, dilation
 
 
 def input_grad_of_few(
-    grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int
+    grad: np.ndarray, w: np.ndarray, shape: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int, most: int = 0
 ) -> np.ndarray | None:
-    """The gradient for an input by one product and one kernel; None of many columns, and where there is no such kernel."""
+    """The gradient for an input by one product and one kernel; None of many columns, of more than `most` elements, and where there is no
+    such kernel."""
     dtype, few = grad.dtype, _few(grad.shape, w.shape, shape, stride, padding, dilation, groups)
-    if few is None or w.dtype is not dtype or dtype.char not in "fdl" or not (little := few.work < state.fused) and not few.several:
+    if few is None or w.dtype is not dtype or dtype.char not in "fdl" or not (little := few.work < state.fused) and not (
+            few.several or few.size < most):
         return None
-    exact = little or dtype.char == "l"  # else the bits of what else there is may differ
+    exact = not most and (little or dtype.char == "l")  # else the bits of what else there is may differ
     add = _added.of(dtype.char, few.size) if exact else _added.surely(dtype.char)
     if add is None:
         return None

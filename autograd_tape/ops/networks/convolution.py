@@ -16,6 +16,7 @@ import numpy as np
 from ...dtypes import FLOATING, SCALAR_TYPE_NAMES, TENSOR_TYPE_NAMES, bfloat16, bool_, c_name, float32
 from ...errors import AutogradError, ShapeMismatchError
 from ...executors.kernels import conv as fused
+from ...executors.kernels._on_demand import KEPT, state
 from ...executors.kernels.blas import integers
 from ...executors.kernels.sharing import get_num_threads
 from ...functions.refusals import no_kernel, on_meta
@@ -32,6 +33,7 @@ from ...tensor import TensorRef
 
 #: So many products of digits of 16 bits have sums below 2**53, which double precision holds.
 _SUMMED = 1 << 21
+_NARROW, _COLUMNS = 4, 1 << 20  # up to how wide images of integers are narrow, and how many elements their columns are to have
 
 
 def _in_format(kernel: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
@@ -132,7 +134,17 @@ def _input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], strid
         total = fused.input_grad_of_few(grad, weight, tuple(size), stride, padding, dilation, groups)
         if total is not None:
             return total
+        if grad.shape[-1] <= _NARROW and state.fused <= KEPT:
+            return _narrow_input_grad(grad, weight, size, stride, padding, dilation, groups)
     return _any_input_grad(grad, weight, size, stride, padding, dilation, groups)
+
+
+@_exactly
+def _narrow_input_grad(grad: np.ndarray, weight: np.ndarray, size: Sequence[int], stride: tuple[int, ...], padding: tuple[int, ...],
+                       dilation: tuple[int, ...], groups: int) -> np.ndarray:
+    """By columns that are all made at once, as the tiles of narrow images are of few elements; of integers, whose sums are exact."""
+    total = fused.input_grad_of_few(grad, weight, tuple(size), stride, padding, dilation, groups, _COLUMNS)
+    return _any_input_grad(grad, weight, size, stride, padding, dilation, groups) if total is None else total
 
 
 @_of_any_numbers
