@@ -408,21 +408,24 @@ def cut_gradient(grad, found, x, given, y, how, outer, n, rest, many, bounds, st
 @kernel("r2[n,m] x1[k] r1[k]? x1[s] x1[s] w2[s,m] i :s", EXACT)
 def bags(x, index, weights, starts, counts, y, mean, start, stop):
     """The sums, or means, of ``counts[s]`` rows that the index names from ``starts[s]`` on, times their weights, if there are any."""
-    total = np.full(y.shape[1], working(x, 0.0))
+    width = y.shape[1]
+    total = np.full(min(width, 4096), working(x, 0.0))  # sums that stay in the first cache
     for s in range(start, stop):
         first, count = starts[s], counts[s]
         if first < 0 or count < 0 or first > index.size - count:
             return False
-        for i in range(total.size):
-            total[i] = 0.0
-        for k in range(first, first + count):
-            row = index[u8(k)]
-            if row < 0 or row >= x.shape[0]:
-                return False
-            xs, w = x[row], wide(weights[u8(k)]) if weights.size > 0 else working(x, 1.0)
-            for i in range(total.size):
-                total[i] += wide(xs[i]) * w
-        ys, by = y[s], working(x, max(count, 1) if mean else 1)
-        for i in range(ys.size):
-            ys[i] = rounded(ys, total[i] / by)
+        for left in range(0, max(width, 1), 4096):  # of none, too, whose indices are looked at
+            sums = total[: min(4096, width - left)]
+            for i in range(sums.size):
+                sums[i] = 0.0
+            for k in range(first, first + count):
+                row = index[u8(k)]
+                if row < 0 or row >= x.shape[0]:
+                    return False
+                xs, w = x[row, left : left + sums.size], wide(weights[u8(k)]) if weights.size > 0 else working(x, 1.0)
+                for i in range(sums.size):
+                    sums[i] += wide(xs[i]) * w
+            ys, by = y[s, left : left + sums.size], working(x, max(count, 1) if mean else 1)
+            for i in range(ys.size):
+                ys[i] = rounded(ys, sums[i] / by)
     return True
