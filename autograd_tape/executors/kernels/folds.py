@@ -132,7 +132,7 @@ def _plan(shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype, dim
         per_block = n
         if inner > 1 and n > (run := _SUM_RUN if dtype.itemsize > 2 or not many else _HALF_RUN):
             per_block = run
-        elif inner == 1 and n > (_SUM_BLOCK if many else _SUM_FEW) and (dtype.itemsize > 2 or not many) and not (many and prod(shape) < _ALONE):
+        elif inner == 1 and n > (_SUM_BLOCK if many else _SUM_FEW) and not (many and (dtype.itemsize == 2 or prod(shape) < _ALONE)):
             per_block = _SUM_BLOCK
         blocks = -(-n // per_block)
         steps.append((outer * blocks * -(-inner // _SUM_TILE), per_block * min(_SUM_TILE, inner), outer, n, inner, per_block))
