@@ -933,18 +933,6 @@ def _sum_of_products(batch1: np.ndarray, batch2: np.ndarray) -> np.ndarray:
     return summed
 
 
-def _products_added(input: np.ndarray, batch1: np.ndarray, batch2: np.ndarray, beta: Number = 1) -> np.ndarray:
-    """What is added to one product after another, rounded each time, as torch has it."""
-    if batch1.ndim != 3 or batch2.ndim != 3 or not 0 < len(batch1) == len(batch2):
-        return halves.narrow(_plus(_sum_of_products(*map(halves.widened, (batch1, batch2))), halves.widened(input), beta), batch1.dtype)
-    for mat1, mat2 in zip(batch1, batch2):
-        input, beta = _ADDMM(input, mat1, mat2, beta), 1
-    return input
-
-
-_ADDMM = get_record("addmm").field("half")
-
-
 @op("addbmm(Tensor input, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", promotion="promote", result="same",
     inplace=True, quiet="numbers")
 class addbmm:
@@ -964,7 +952,6 @@ class addbmm:
     resizes_ = True
 
     def numpy(input, batch1, batch2, beta=1): return _plus(_sum_of_products(batch1, batch2), input, beta)
-    half = _products_added
     store_all = _over(_sum_of_products)
     def shape(input, batch1, batch2, beta=1): return (batch1[1], batch2[2])
     def compose(F, input, batch1, batch2, beta=1):
