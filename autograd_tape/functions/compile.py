@@ -225,8 +225,8 @@ def _call(rec: Record, scalar: str | None = None, half: bool = False, integers: 
         # shapes differ NumPy begins each row anew, and machine code with the same bits does not.
         both = half or slow or all([p.type == "Tensor" for p in passed])
         exact = not half and getattr(OF_UFUNC.get(rec.field("numpy")), "exact", False)
-        few = f"_a.size < {FEW // 4 if slow or exact else FEW}" + f" > {big[1]}.size" * both
-        few += f" or _a.size == {big[1]}.size < {FEW}" * (exact and not slow)
+        few = f"(_n := _a.size) < {FEW // 4 if slow or exact else FEW}" + f" > {big[1]}.size" * both
+        few += f" or {FEW} > _n == {big[1]}.size" * (exact and not slow)
         rest = f"{many}(kernel, {', '.join(big)})"
         if not half and rec.field("numpy") in OF_UFUNC:  # by one frame less
             rest = f"_p if (_p := pair({', '.join(big)}, True)) is not None else numpys2(kernel, {', '.join(big)})"
