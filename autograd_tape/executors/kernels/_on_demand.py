@@ -20,14 +20,15 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 __all__ = [
-    "LazyModule", "available", "compiled_kernels", "contiguous", "note_compiled", "use_numba", "uses_numba", "within",
+    "LazyModule", "available", "compiled_kernels", "contiguous", "keep", "note_compiled", "use_numba", "uses_numba", "within",
 ]
 
+T = TypeVar("T")
 #: The smallest number of elements for which ``auto`` picks a compiled kernel over cheap NumPy ufuncs ...
 SIZE_CHEAP = 32768
 #: ... and over NumPy compositions of many passes (gelu, softmax, norms, losses).
@@ -57,6 +58,18 @@ class Compiled(NamedTuple):
 
 
 _compiled = Compiled(0, 0.0)
+
+
+def keep(ways: dict[Any, T], key: object, way: T, most: int = 2048) -> T:
+    """Keeps what was found for a key, which is given back; of too many all are forgotten, since new ones come as often as old ones then.
+
+    >>> keep({}, "key", 3)
+    3
+    """
+    if len(ways) >= most:
+        ways.clear()
+    ways[key] = way
+    return way
 
 
 def compiled_kernels() -> Compiled:

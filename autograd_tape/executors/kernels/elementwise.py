@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ...annotations import Fn
-from ._on_demand import _NEVER, LazyModule, contiguous, state
+from ._on_demand import _NEVER, LazyModule, contiguous, keep, state
 from .halves import bits, compute_array, narrow, widened
 from .handy import Exact, Handy, Run
 from .select import choose
@@ -160,7 +160,7 @@ def one_pass(
     arguments, or the formula where that gives None. Where both give the same bits, ``exact``, machine code that is at hand serves few
     elements, too. What is exact, or ``simple``, takes less time for a number than to look it up in a table. What is ``cheap`` is one pass
     of NumPy's, and compiled for more elements only."""
-    at_hand, always = Handy("elementwise", name), not exact
+    at_hand, always = _handy(name), not exact
     ready = at_hand.at_hand
     #: By the other arguments, among which is no zero, of which keys see no sign: the kernel's two numbers.
     known: dict[tuple[Any, ...], tuple[float, ...]] = {}
@@ -171,9 +171,7 @@ def one_pass(
             return None
         found = (*given, *_PADDING[len(given)])
         if 0 not in options:
-            if len(known) > _MOST:
-                known.clear()
-            known[options] = found
+            keep(known, options, found, _MOST)
         return found
 
     def decorate(formula: Fn) -> Fn:
@@ -226,7 +224,7 @@ def one_pass_vjp(
 ) -> Callable[[Fn], Fn]:
     """The same for a record's kernel ``formula(grad, saved, ...)`` or its ``vjp(F, grad, saved, ...)``, where arrays have one shape and
     dtype."""
-    at_hand = Handy("elementwise", name)
+    at_hand = _handy(name)
 
     def decorate(formula: Fn) -> Fn:
         if exact:
@@ -272,7 +270,7 @@ WITH_NUMBER = {(np.add, False): "plus", (np.add, True): "plus", (np.subtract, Fa
                 (np.multiply, False): "times", (np.multiply, True): "times", (np.divide, False): "over", (np.divide, True): "under"}
 
 
-_numbers = {name: Handy("elementwise", name) for name in set(WITH_NUMBER.values())}
+_numbers = {name: _handy(name) for name in set(WITH_NUMBER.values())}
 
 
 def with_number(function: np.ufunc, x: np.ndarray, number: float, swapped: bool) -> np.ndarray:

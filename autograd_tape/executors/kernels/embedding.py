@@ -15,7 +15,7 @@ import numpy as np
 from ...dtypes import as_bits
 from ...strided import contiguous_strides, strided
 from ...warned import ignoring
-from ._on_demand import _NEVER, LazyModule, contiguous, is_half, state, within
+from ._on_demand import _NEVER, LazyModule, contiguous, is_half, keep, state, within
 from .halves import compute_array, recast, widened
 from .handy import Handy, Run
 from .moved import steps_of
@@ -433,7 +433,7 @@ def _to_put_lying(key: tuple[Any, ...], array: np.ndarray, others: np.ndarray) -
     if not n or n != prod(given) or min(*strides, *others.strides) < 0 or not others.flags.c_contiguous or not kernel or (
             run := _lying.of(kernel, n)) is None:
         return None
-    return _kept(key, (run, 1, _how_taken(array, others), None, (*steps_of(shape, strides, array.itemsize), _HOW[how], 1)))
+    return keep(_plans, key, (run, 1, _how_taken(array, others), None, (*steps_of(shape, strides, array.itemsize), _HOW[how], 1)))
 
 
 def _sums(n: int) -> tuple[np.ndarray, ...]:
@@ -483,13 +483,7 @@ def _planned(key: tuple[Any, ...], hand: Handy, char: str, array: np.ndarray, ot
             if hand is not _gathered and not alone and not within(index, v):  # before anybody begins to write
                 raise IndexError("an index is out of bounds")
             hand.share(char, items, along * inner, 2, target, index, *rest)
-    return _kept(key, (run, outer, _how_taken(array, others), scratch, (*first, *geometry)))
-
-
-def _kept(key: tuple[Any, ...], plan: _Plan) -> _Plan:
-    if len(_plans) >= _KEPT:
-        _plans.clear()
-    return _plans.setdefault(key, plan)
+    return keep(_plans, key, (run, outer, _how_taken(array, others), scratch, (*first, *geometry)))
 
 
 def _how_taken(array: np.ndarray, others: np.ndarray) -> int:

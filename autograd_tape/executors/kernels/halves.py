@@ -12,7 +12,7 @@ from ...annotations import Fn
 from ...dtypes import converted
 from ...strided import empty_in_order
 from ...warned import ignoring
-from ._on_demand import LazyModule, is_half, state
+from ._on_demand import LazyModule, is_half, keep, state
 from .handy import Exact, Handy, Run
 from .sharing import share_elements
 
@@ -172,9 +172,7 @@ class _Tabled:
               ) -> None:
         if 0 in how:  # of which keys see no sign
             return
-        if len(self.ready) > _MOST:
-            self.ready.clear()
-        self.ready[(n, *how) if how else n] = dtype, state.fused, run, table, a, b
+        keep(self.ready, (n, *how) if how else n, (dtype, state.fused, run, table, a, b), _MOST)
 
     def count(self, key: tuple[object, ...], calls: int, half: np.dtype, size: int, how: tuple[Any, ...]) -> None:
         """Note a call; the last of many makes the table, unless there are zeros among what says how, of which keys see no sign, or Python

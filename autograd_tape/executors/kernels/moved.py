@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._on_demand import _NEVER, LazyModule, state
+from ._on_demand import _NEVER, LazyModule, keep, state
 from .handy import LITTLE, Handy, Run
 from .sharing import MOVED, copy
 
@@ -21,7 +21,6 @@ _FEW = 16384  # elements that nobody shares
 _NEAR = 64  # lines of columns that a cache holds side by side
 _KINDS = {c: c for c in "fdlHB"} | {"E": "H", "?": "B"}  # of dtypes that kernels of what is written anew take as they are
 _in_rows = Handy("embedding", "put_where")
-_KEPT = 2048  # ways that are kept
 _SHORT, _AS_THEY_ARE = 16, frozenset("fdHBE?")  # elements of a short run, and dtypes that kernels take as they are
 
 
@@ -106,9 +105,7 @@ def triangle(x: np.ndarray, k: int, lower: bool) -> np.ndarray | None:
     if run is not None and size <= _FEW:
         run(rows, 1, source, target, rows, m, n, edge, lower, columns)
         if source is x and not columns:
-            if len(_triangles) > 500:
-                _triangles.clear()
-            _triangles[x.dtype, shape, k, lower] = run, rows, m, n, edge, lower, columns
+            keep(_triangles, (x.dtype, shape, k, lower), (run, rows, m, n, edge, lower, columns), 500)
     else:
         _triangle.share(char, rows, m, 1, source, target, rows, m, n, edge, lower, columns)
     return y
@@ -164,10 +161,8 @@ def _to_cut(key: tuple[Any, ...], x: np.ndarray) -> _Plan | None:
             _cut.share(char, items, m, 1, *given)
     elif run is None:
         run = _cut.surely(char)
-    if len(_plans) >= _KEPT:
-        _plans.clear()
     rest = rows, m, n, kept - (not lower), int(lower)
-    return _plans.setdefault(key, (run, rows, turned, None if own in _KINDS else char, rest))
+    return keep(_plans, key, (run, rows, turned, None if own in _KINDS else char, rest))
 
 
 def fill_where(x: np.ndarray, mask: np.ndarray, value: np.ndarray) -> bool:
@@ -239,9 +234,7 @@ def _to_write(key: tuple[Any, ...], x: np.ndarray, mask: np.ndarray) -> tuple[Ru
         of_rows = np.broadcast_to(mask, x.shape).strides
         rest = *steps_of(x.shape[order], x.strides[order], x.itemsize), np.array(of_rows[order], np.int64), 1
     turned_mask = not rows if alike else not of_mask.c_contiguous
-    if len(_ways) >= _KEPT:
-        _ways.clear()
-    return _ways.setdefault(key, (run, items, not rows, turned_mask, None if own in _KINDS else char, rest))
+    return keep(_ways, key, (run, items, not rows, turned_mask, None if own in _KINDS else char, rest))
 
 
 @lru_cache(1024)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import sharing
-from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, at_hand, contiguous, state
+from ._on_demand import _NEVER, HAS_VECTORS, LazyModule, at_hand, contiguous, keep, state
 from .handy import LITTLE, Handy, Run
 from ...strided import empty_in_order
 
@@ -230,7 +230,6 @@ def _packed(key: np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     return packed
 
 
-_KEPT = 1024
 _SIMILAR = {c: np.dtype(np.int64) for c in "?bBhHiIqQ"}
 """The dtypes that hold what others do of which the kernels below know nothing: they take floating-point numbers and int64."""
 
@@ -274,9 +273,7 @@ def _to_find(key: tuple[Any, ...], x: np.ndarray, shape: tuple[int, ...]) -> _Wa
     if x.size * 8 >= LITTLE:
         def run(rows: int, _: int, *given: Any) -> None:
             hand.share(kind.char, rows, lines[1], 8, *given)
-    if len(_ways) >= _KEPT:
-        _ways.clear()
-    return _ways.setdefault(key, (run, kind, lines[0] * lines[2], shape, lines))
+    return keep(_ways, key, (run, kind, lines[0] * lines[2], shape, lines), 1024)
 
 
 def top(x: np.ndarray, d: int, k: int, largest: bool, in_order: bool) -> tuple[np.ndarray, np.ndarray] | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...annotations import Fn
 from ...strided import contiguous_strides, laid_out, memory_order, stretch
-from ._on_demand import state
+from ._on_demand import keep, state
 from .halves import FEW as HALVES
 from .halves import TABLES, narrow, ufunc, widened, with_signs
 from .handy import LITTLE, Exact, Run
@@ -235,9 +235,7 @@ what it writes, how the operands are turned, and the order of the result's axes 
 def plan_of(plans: dict[object, Plan], key: object, run: Run, x: np.ndarray, z: np.ndarray, y: np.ndarray, n: int, sizes: tuple[int, ...],
             back: tuple[int, ...] | None) -> None:
     """Keep how `run` went for `n` numbers, by the sizes of a geometry in three dimensions."""
-    if len(plans) > _MOST:
-        plans.clear()
-    plans[key] = (state.fused, _with_sizes(run, n, *sizes), y.shape, y.dtype, *_turns(x, z), back)
+    keep(plans, key, (state.fused, _with_sizes(run, n, *sizes), y.shape, y.dtype, *_turns(x, z), back), _MOST)
 
 
 class Pairs:
